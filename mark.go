@@ -12,11 +12,15 @@ import (
 // number. It orders the versions of a record. 0 means that it is not known.
 type Mark int64
 
-// At returns the mark of a time, exact to the nanosecond. Times before 1970 or
-// after 2262 have no mark: At returns 0.
+// impossible is the mark of a time that cannot be: a record with it is set aside.
+const impossible Mark = -1
+
+// At returns the mark of a time, exact to the nanosecond. A time before 1970 or
+// after 2261 cannot be when a record changed: its mark is negative, and a
+// record that has it is set aside.
 func At(t time.Time) Mark {
 	if t.Unix() < 0 || t.Year() > 2261 {
-		return 0
+		return impossible
 	}
 	return Mark(t.UnixNano())
 }
@@ -24,12 +28,10 @@ func At(t time.Time) Mark {
 // Time returns the time that the mark stands for, in UTC.
 func (m Mark) Time() time.Time { return time.Unix(0, int64(m)).UTC() }
 
-// UnixSeconds returns the mark of a time in whole seconds since 1970, or 0
-// where such a time cannot be.
+// UnixSeconds returns the mark of a time in whole seconds since 1970, as At does.
 func UnixSeconds(s int64) Mark { return At(time.Unix(s, 0)) }
 
-// UnixMillis returns the mark of a time in milliseconds since 1970, or 0 where
-// such a time cannot be.
+// UnixMillis returns the mark of a time in milliseconds since 1970, as At does.
 func UnixMillis(ms int64) Mark { return At(time.UnixMilli(ms)) }
 
 // A Timestamp is a time in a provider's JSON: RFC 3339 with its offset from
@@ -87,7 +89,7 @@ func ParseTime(s string, zone *time.Location) (Mark, error) {
 		t = t.Truncate(time.Second).Add(time.Second)
 	}
 	m := At(t)
-	if m == 0 && t.Unix() != 0 {
+	if m == impossible {
 		return 0, Reject("bad_time", "time %q is out of range", s)
 	}
 	return m, nil
