@@ -133,7 +133,7 @@ func checkError(t *testing.T, err error) {
 	if strings.Contains(text, "failed to") || strings.HasSuffix(text, ".") || !strings.Contains(text, ": ") {
 		t.Errorf("error %q is not in the style of the house", text)
 	}
-	if len(text) > 500 {
+	if len(text) > 1000 {
 		t.Errorf("error of %d bytes: %.100s...", len(text), text)
 	}
 }
