@@ -67,7 +67,7 @@ func ascend(s *State, stream syncd.Stream, next string) {
 	w := s.Walk
 	if from := floor(w.High, stream); from > w.Since {
 		s.Watermark = max(s.Watermark, w.High)
-		w.Since, w.Page = from, ""
+		w.Since, w.Page, w.Last = from, "", 0
 		return
 	}
 	w.Page = next
