@@ -85,6 +85,9 @@ func ParseTime(s string, zone *time.Location) (Mark, error) {
 			return 0, Reject("bad_time", "%q is not a time", s)
 		}
 	}
+	if _, offset := t.Zone(); offset <= -24*3600 || offset >= 24*3600 {
+		return 0, Reject("bad_time", "time %q has an offset of a day or more", s)
+	}
 	if leap {
 		t = t.Truncate(time.Second).Add(time.Second)
 	}
