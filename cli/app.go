@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/internal/config"
+	"github.com/syncdhq/syncd/internal/store"
+	"github.com/syncdhq/syncd/internal/store/postgres"
+	"github.com/syncdhq/syncd/internal/store/sqlite"
+)
+
+// An app is one invocation of the program.
+type app struct {
+	Streams
+	connectors []syncd.Connector
+	env        func(string) (string, bool)
+	configPath string // of --config
+}
+
+// commands returns what makes the commands, in the order of the help.
+func (a *app) commands() []func() *cobra.Command {
+	return []func() *cobra.Command{
+		a.runCommand, a.syncCommand, a.checkCommand, a.nextCommand, a.statusCommand, a.sourcesCommand,
+		a.cursorCommand, a.runsCommand, a.rejectsCommand, a.connectorsCommand, a.migrateCommand, a.versionCommand,
+	}
+}
+
+// systemConfig is where the configuration is if nothing else is said.
+func systemConfig() string {
+	if runtime.GOOS == "windows" {
+		return filepath.Join(os.Getenv("ProgramData"), "syncd", "config.yaml")
+	}
+	return "/etc/syncd/config.yaml"
+}
+
+// configFile returns the path of the configuration.
+func (a *app) configFile() string {
+	if a.configPath != "" {
+		return a.configPath
+	}
+	if path, ok := a.env("SYNCD_CONFIG"); ok && path != "" {
+		return path
+	}
+	return systemConfig()
+}
+
+// load reads the configuration.
+func (a *app) load() (*config.Config, error) {
+	cfg, err := config.Load(a.configFile(), a.connectors, a.env)
+	if errors.Is(err, os.ErrNotExist) && a.configPath == "" {
+		return nil, usageError{fmt.Errorf("%w (name one with --config FILE or $SYNCD_CONFIG)", err)}
+	}
+	return cfg, err
+}
+
+// open opens the configured store with its schema up to date.
+func (a *app) open(ctx context.Context, cfg *config.Config) (store.Store, error) {
+	s, err := a.connect(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Migrate(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// connect opens the configured store as it is.
+func (a *app) connect(ctx context.Context, cfg *config.Config) (store.Store, error) {
+	if path, ok := strings.CutPrefix(cfg.Store, "sqlite:"); ok {
+		return sqlite.Open(ctx, path)
+	}
+	return postgres.Open(ctx, cfg.Store)
+}
+
+// read loads the configuration and opens a store that is there already, for
+// commands that only look.
+func (a *app) read(ctx context.Context) (*config.Config, store.Store, error) {
+	cfg, err := a.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	if path, ok := strings.CutPrefix(cfg.Store, "sqlite:"); ok {
+		path, _, _ = strings.Cut(path, "?")
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return nil, nil, fmt.Errorf("there is no store at %s yet: start the daemon with: syncd run --config %s", path, a.configFile())
+		}
+	}
+	s, err := a.connect(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	return cfg, s, nil
+}
