@@ -16,20 +16,22 @@ import (
 	"github.com/syncdhq/syncd"
 )
 
-// Connector reads GitHub.
+// Connector returns the connector.
 //
 // Limits: 5,000 requests an hour for each user's token; 60 an hour for each IP
 // address without one; at most 100 requests at once and 900 points (one for
 // each GET) a minute
 // (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api).
 // What is left of a limit is told in each answer's X-RateLimit headers.
-var Connector = syncd.Connector{
-	Name:    "github",
-	Summary: "issues, pull requests and comments of GitHub repositories",
-	BaseURL: "https://api.github.com",
-	Auth:    syncd.Auth{Scheme: syncd.Bearer, Optional: true},
-	Rate:    syncd.Rate{User: syncd.Limit{Requests: 5000, Per: time.Hour, Burst: 20}},
-	Options: func() syncd.Options { return &Options{} },
+func Connector() syncd.Connector {
+	return syncd.Connector{
+		Name:    "github",
+		Summary: "issues, pull requests and comments of GitHub repositories",
+		BaseURL: "https://api.github.com",
+		Auth:    syncd.Auth{Scheme: syncd.Bearer, Optional: true},
+		Rate:    syncd.Rate{User: syncd.Limit{Requests: 5000, Per: time.Hour, Burst: 20}},
+		Options: func() syncd.Options { return &Options{} },
+	}
 }
 
 // Options choose the repositories and the streams.

@@ -93,7 +93,7 @@ func TestRecordedPages(t *testing.T) {
 	if len(want) != 13 {
 		t.Fatalf("the recording has %d issues, want 13", len(want))
 	}
-	s := streams(t, newClient(t, Connector.BaseURL, replay(exchanges, "/repositories/515435940/issues")), Options{Repo: "o/n"})["issues"]
+	s := streams(t, newClient(t, Connector().BaseURL, replay(exchanges, "/repositories/515435940/issues")), Options{Repo: "o/n"})["issues"]
 	var got []string
 	pages := 0
 	for req := (syncd.Request{Part: "515435940"}); ; pages++ {
@@ -119,7 +119,7 @@ func TestRecordedPages(t *testing.T) {
 func TestRecordedRename(t *testing.T) {
 	exchanges := recording(t, "rename-repository.raw.json")
 	old := strings.TrimPrefix(exchanges[1].Path, "/repos/")
-	s := streams(t, newClient(t, Connector.BaseURL, replay(exchanges, "")), Options{Repo: old})["issues"]
+	s := streams(t, newClient(t, Connector().BaseURL, replay(exchanges, "")), Options{Repo: old})["issues"]
 	got, err := s.Parts(t.Context())
 	if err != nil || !slices.Equal(got, []string{"515436299"}) {
 		t.Errorf("%s: got %v, %v, want 515436299", old, got, err)
@@ -127,7 +127,7 @@ func TestRecordedRename(t *testing.T) {
 }
 
 func TestRecordedRepository(t *testing.T) {
-	s := streams(t, newClient(t, Connector.BaseURL, replay(recording(t, "get-repository.raw.json"), "")), Options{Repo: "octokit-fixture-org/hello-world"})["issues"]
+	s := streams(t, newClient(t, Connector().BaseURL, replay(recording(t, "get-repository.raw.json"), "")), Options{Repo: "octokit-fixture-org/hello-world"})["issues"]
 	got, err := s.Parts(t.Context())
 	if err != nil || len(got) != 1 || !digits.MatchString(got[0]) {
 		t.Errorf("got %v, %v, want one id", got, err)
