@@ -1,0 +1,195 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/syncdhq/syncd/internal/store"
+)
+
+// A filter collects the conditions of a listing.
+type filter struct {
+	conditions []string
+	args       []any
+}
+
+// add adds a condition with one %d per argument, for its number.
+func (f *filter) add(condition string, args ...any) {
+	numbers := make([]any, len(args))
+	for i := range args {
+		numbers[i] = len(f.args) + i + 1
+	}
+	f.conditions = append(f.conditions, fmt.Sprintf(condition, numbers...))
+	f.args = append(f.args, args...)
+}
+
+// equal adds column = value unless value is "".
+func (f *filter) equal(column, value string) {
+	if value != "" {
+		f.add(column+" = $%d", value)
+	}
+}
+
+// sql is the conditions, the order and the limit (0: none).
+func (f *filter) sql(order string, limit int) string {
+	var b strings.Builder
+	if len(f.conditions) > 0 {
+		b.WriteString(" WHERE " + strings.Join(f.conditions, " AND "))
+	}
+	b.WriteString(" ORDER BY " + order)
+	if limit > 0 {
+		f.args = append(f.args, limit)
+		fmt.Fprintf(&b, " LIMIT $%d", len(f.args))
+	}
+	return b.String()
+}
+
+const sourceColumns = `s.user_id, s.provider, s.connector, s.schedule, s.paused, s.next_at, s.due_at, s.full_at, s.resume,
+	s.failures, s.lease_owner, s.lease_until, s.last_run_id, COALESCE(r.state, ''), COALESCE(r.error, ''), r.ended_at,
+	s.last_done_at, s.created_at,
+	(SELECT count(*) FROM rejects j WHERE j.user_id = s.user_id AND j.provider = s.provider AND j.resolution = '')`
+
+// Sources implements store.Catalog.
+func (s *Store) Sources(ctx context.Context, f store.SourceFilter) ([]store.Source, error) {
+	var where filter
+	where.equal("s.user_id", f.User)
+	where.equal("s.provider", f.Provider)
+	if f.After != (store.Key{}) {
+		where.add("(s.user_id, s.provider) > ($%d, $%d)", f.After.User, f.After.Provider)
+	}
+	tail := where.sql("s.user_id, s.provider", f.Limit)
+	return rows(ctx, s, "list sources",
+		"SELECT "+sourceColumns+" FROM sources s LEFT JOIN runs r ON r.id = s.last_run_id"+tail, where.args, scanSource)
+}
+
+func scanSource(row pgx.CollectableRow) (store.Source, error) {
+	var s store.Source
+	var next, due, full, until, ended, done, created pgtype.Timestamptz
+	err := row.Scan(&s.User, &s.Provider, &s.Connector, &s.Schedule, &s.Paused, &next, &due, &full, &s.Resume,
+		&s.Failures, &s.Owner, &until, &s.LastRunID, &s.LastState, &s.LastError, &ended, &done, &created, &s.OpenRejects)
+	s.NextAt, s.DueAt, s.FullAt, s.LeaseUntil = moment(next), moment(due), moment(full), moment(until)
+	s.LastEndedAt, s.LastDoneAt, s.CreatedAt = moment(ended), moment(done), moment(created)
+	if len(s.Paused) == 0 {
+		s.Paused = nil
+	}
+	return s, err
+}
+
+const runColumns = `id, user_id, provider, token, owner, trigger, tick, folded, full_walk, state, input_fingerprint,
+	started_at, ended_at, inserted, updated, unchanged, stale, deleted, restored, rejected, duplicate,
+	pages, requests, error, notes, resumes`
+
+// Runs implements store.Catalog.
+func (s *Store) Runs(ctx context.Context, f store.RunFilter) ([]store.Run, error) {
+	var where filter
+	where.equal("user_id", f.User)
+	where.equal("provider", f.Provider)
+	where.equal("state", f.State)
+	if f.Before != "" {
+		where.add("id < $%d", f.Before)
+	}
+	tail := where.sql("id DESC", f.Limit)
+	return rows(ctx, s, "list runs", "SELECT "+runColumns+" FROM runs"+tail, where.args, scanRun)
+}
+
+// Run implements store.Catalog.
+func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
+	return one(ctx, s, fmt.Sprintf("run %q", id), "SELECT "+runColumns+" FROM runs WHERE id = $1", []any{id}, scanRun)
+}
+
+// one returns the only row, or store.ErrNotFound.
+func one[T any](ctx context.Context, s *Store, what, sql string, args []any, scan func(pgx.CollectableRow) (T, error)) (T, error) {
+	found, err := rows(ctx, s, what, sql, args, scan)
+	if err == nil && len(found) == 0 {
+		err = fail(store.ErrNotFound, "%s", what)
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return found[0], nil
+}
+
+func scanRun(row pgx.CollectableRow) (store.Run, error) {
+	var r store.Run
+	var tick, started, ended pgtype.Timestamptz
+	c := &r.Counters
+	err := row.Scan(&r.ID, &r.User, &r.Provider, &r.Token, &r.Owner, &r.Trigger, &tick, &r.Folded, &r.Full, &r.State, &r.Input,
+		&started, &ended, &c.Inserted, &c.Updated, &c.Unchanged, &c.Stale, &c.Deleted, &c.Restored, &c.Rejected, &c.Duplicate,
+		&r.Pages, &r.Requests, &r.Error, &r.Notes, &r.Resumes)
+	r.Tick, r.StartedAt, r.EndedAt = moment(tick), moment(started), moment(ended)
+	return r, err
+}
+
+const rejectColumns = `id, user_id, provider, stream, part, record_id, mark, deleted, reason, detail, place, raw_size,
+	digest, run_id, first_at, last_at, times, resolution`
+
+// Rejects implements store.Catalog. The bytes are left out.
+func (s *Store) Rejects(ctx context.Context, f store.RejectFilter) ([]store.Reject, error) {
+	var where filter
+	where.equal("user_id", f.User)
+	where.equal("provider", f.Provider)
+	where.equal("stream", escape(f.Stream))
+	where.equal("reason", escape(f.Reason))
+	where.equal("run_id", f.RunID)
+	if !f.Resolved {
+		where.add("resolution = ''")
+	}
+	if f.BeforeID != 0 {
+		where.add("id < $%d", f.BeforeID)
+	}
+	tail := where.sql("id DESC", f.Limit)
+	return rows(ctx, s, "list rejects", "SELECT "+rejectColumns+", NULL::bytea FROM rejects"+tail, where.args, scanReject)
+}
+
+// Reject implements store.Catalog.
+func (s *Store) Reject(ctx context.Context, id int64) (store.Reject, error) {
+	return one(ctx, s, fmt.Sprintf("reject %d", id), "SELECT "+rejectColumns+", raw FROM rejects WHERE id = $1", []any{id}, scanReject)
+}
+
+func scanReject(row pgx.CollectableRow) (store.Reject, error) {
+	var r store.Reject
+	var digest []byte
+	var first, last pgtype.Timestamptz
+	err := row.Scan(&r.ID, &r.User, &r.Provider, &r.Stream, &r.Part, &r.RecordID, &r.Mark, &r.Deleted, &r.Reason, &r.Detail,
+		&r.Place, &r.RawSize, &digest, &r.RunID, &first, &last, &r.Times, &r.Resolution, &r.Raw)
+	for _, text := range []*string{&r.Stream, &r.Part, &r.RecordID, &r.Reason, &r.Detail, &r.Place} {
+		*text = unescape(*text)
+	}
+	copy(r.Digest[:], digest)
+	r.FirstAt, r.LastAt = moment(first), moment(last)
+	return r, err
+}
+
+// Count implements store.Catalog.
+func (s *Store) Count(ctx context.Context, key store.Key) ([]store.StreamCount, error) {
+	return rows(ctx, s, "count the records of source "+key.String(),
+		`SELECT stream, count(*) FILTER (WHERE deleted_at IS NULL), count(*) FILTER (WHERE deleted_at IS NOT NULL)
+		FROM records WHERE `+ofSource+` GROUP BY stream ORDER BY stream`,
+		[]any{key.User, key.Provider}, pgx.RowToStructByPos[store.StreamCount])
+}
+
+// Overview implements store.Catalog.
+func (s *Store) Overview(ctx context.Context) (store.Overview, error) {
+	var o store.Overview
+	var now, oldest pgtype.Timestamptz
+	err := s.row(ctx, "count sources", `SELECT statement_timestamp(), count(*),
+		count(*) FILTER (WHERE cardinality(paused) > 0),
+		count(*) FILTER (WHERE held),
+		count(*) FILTER (WHERE failures > 0),
+		count(*) FILTER (WHERE due),
+		count(*) FILTER (WHERE last_run_id = ''),
+		min(due_at) FILTER (WHERE due AND due_at <= statement_timestamp()),
+		(SELECT count(*) FROM rejects WHERE resolution = '')
+	FROM (SELECT *,
+		COALESCE(lease_until > statement_timestamp(), false) AS held,
+		COALESCE(wake_at <= statement_timestamp() AND cardinality(paused) = 0, false) AS due
+		FROM sources) s`, nil,
+		&now, &o.Sources, &o.Paused, &o.Running, &o.Failing, &o.Due, &o.Never, &oldest, &o.OpenRejects)
+	o.Now, o.Oldest = moment(now), moment(oldest)
+	return o, err
+}
