@@ -53,6 +53,8 @@ type Sweep struct {
 	// an operator's word. Up to MaxFew records may always.
 	MaxShare int
 	Confirm  bool // an operator has said so
+	// AllowEmpty says that a listing of nothing is to be believed.
+	AllowEmpty bool
 }
 
 // MaxFew is how many absent records the brake does not look at.
@@ -81,7 +83,8 @@ func (w *Writer) Sweep(ctx context.Context, lease store.Lease, s Sweep) (Swept, 
 	if err != nil || out.Absent == 0 {
 		return out, err
 	}
-	if !s.Confirm && out.Absent > MaxFew && out.Absent*100 > out.Stored*int64(s.MaxShare) {
+	trusted := s.Confirm || s.AllowEmpty && s.Listing.Len() == 0
+	if !trusted && out.Absent > MaxFew && out.Absent*100 > out.Stored*int64(s.MaxShare) {
 		out.Held = true
 		return out, nil
 	}

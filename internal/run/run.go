@@ -29,6 +29,8 @@ type Source struct {
 	Settings    string // fingerprint of what decides the content of the lists
 	MarkMissing bool   // mark as deleted what a complete listing lacks
 	MaxMissing  int    // percent of the stored records that may go so without an operator's word
+	AllowEmpty  bool   // a complete listing of nothing is to be believed
+	MaxRejects  int    // percent of a run's records that may be set aside before it is ended
 	Budget      Budget
 	Wire        Wire
 }

@@ -222,13 +222,13 @@ func (w *walk) commit(ctx context.Context, l leg) error {
 }
 
 // A run whose records can't be ingested ends rather than leaving the provider's
-// change of format behind it: above minTrip rejects and half of all records.
+// change of format behind it: above minTrip rejects and the allowed share.
 const minTrip = 100
 
 func (w *walk) tripped(l leg) bool {
 	rejected := w.counters.Rejected + int64(len(l.batch.Rejects))
 	all := w.counters.Records() + int64(len(l.batch.Rejects)+len(l.batch.Rows))
-	return rejected > minTrip && rejected*2 > all
+	return rejected > minTrip && rejected*100 > all*int64(w.Source.MaxRejects)
 }
 
 // rewind returns the cursors as the run found them, of all that it touched.
@@ -291,7 +291,7 @@ func (w *walk) sweep(ctx context.Context, step cursor.Step) error {
 	}
 	swept, err := w.Writer.Sweep(ctx, w.Lease, ingest.Sweep{
 		Stream: w.stream, Part: w.at.part, Listing: w.listing, Began: w.began, RunID: w.RunID,
-		MaxShare: w.Source.MaxMissing, Confirm: w.Confirm,
+		MaxShare: w.Source.MaxMissing, Confirm: w.Confirm, AllowEmpty: w.Source.AllowEmpty,
 	})
 	w.counters = w.counters.Add(swept.Counters)
 	if err != nil {

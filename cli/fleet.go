@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/internal/config"
+	"github.com/syncdhq/syncd/internal/ingest"
+	"github.com/syncdhq/syncd/internal/run"
+	"github.com/syncdhq/syncd/internal/scheduler"
+	"github.com/syncdhq/syncd/internal/store"
+	"github.com/syncdhq/syncd/internal/transport"
+)
+
+// A fleet is all sources of the configuration in force, ready to be run. A new
+// configuration is put in force whole; runs that are under way end with the
+// one they began with.
+type fleet struct {
+	store  store.Store
+	log    *slog.Logger
+	report func(store.Key, run.Result, time.Duration) // a run has ended; nil is allowed
+	onPage func(run.Event)                            // nil is allowed
+	base   http.RoundTripper
+	now    func() time.Time
+
+	force atomic.Pointer[force]
+
+	mu     sync.Mutex
+	pacers map[store.Key]*transport.Pacer // of a user at a provider; of the app where User is ""
+	demos  map[string]*demo               // by connector
+}
+
+// A force is a configuration in force.
+type force struct {
+	cfg     *config.Config
+	sources map[store.Key]*config.Source
+}
+
+// A demo is a stand-in for a provider, served on the loopback interface.
+type demo struct {
+	server *http.Server
+	url    string
+}
+
+func newFleet(s store.Store, log *slog.Logger) *fleet {
+	return &fleet{
+		store: s, log: log, base: transport.NewBase(), now: time.Now,
+		pacers: map[store.Key]*transport.Pacer{}, demos: map[string]*demo{},
+	}
+}
+
+// use puts a configuration in force.
+func (f *fleet) use(cfg *config.Config) error {
+	for _, p := range cfg.Providers {
+		if err := f.serveDemo(p); err != nil {
+			return err
+		}
+	}
+	next := &force{cfg: cfg, sources: make(map[store.Key]*config.Source, len(cfg.Sources))}
+	for _, s := range cfg.Sources {
+		next.sources[keyOf(s)] = s
+	}
+	f.force.Store(next)
+	return nil
+}
+
+func (f *fleet) config() *config.Config { return f.force.Load().cfg }
+
+// specs returns what the store must know of the sources in force.
+func (f *fleet) specs(now time.Time) []store.Spec {
+	cfg := f.config()
+	specs := make([]store.Spec, 0, len(cfg.Sources))
+	for _, s := range cfg.Sources {
+		specs = append(specs, timetable(s).Spec(keyOf(s), s.Of.Connector.Name, now))
+	}
+	return specs
+}
+
+func keyOf(s *config.Source) store.Key { return store.Key{User: s.User, Provider: s.Provider} }
+
+func timetable(s *config.Source) scheduler.Timetable {
+	return scheduler.Timetable{Schedule: s.Schedule, Spread: s.Spread, CatchUp: s.CatchUp, Full: s.Full}
+}
+
+// Entry implements scheduler.Table.
+func (f *fleet) Entry(key store.Key) (scheduler.Entry, bool) {
+	now := f.force.Load()
+	src, ok := now.sources[key]
+	if !ok {
+		return scheduler.Entry{}, false
+	}
+	return scheduler.Entry{
+		Timetable: timetable(src),
+		Run: func(ctx context.Context, task scheduler.Task, stop <-chan struct{}) scheduler.Result {
+			return f.run(ctx, now.cfg, src, run.Job{
+				Lease: task.Claim.Lease, RunID: task.Run.ID, At: task.Claim.Now,
+				Full: task.Plan.Full, FullDue: task.Claim.FullAt, Stop: stop,
+			})
+		},
+	}, true
+}
+
+// run runs a source once and reports how it went.
+func (f *fleet) run(ctx context.Context, cfg *config.Config, src *config.Source, job run.Job) scheduler.Result {
+	began := f.now()
+	source, requests, err := f.source(cfg, src)
+	var res run.Result
+	if err != nil {
+		res = run.Result{State: store.Failed, Err: err}
+	} else {
+		job.Source, job.OnPage = source, f.onPage
+		res = f.runner(cfg).Run(ctx, job)
+	}
+	if f.report != nil {
+		f.report(job.Lease.Key, res, f.now().Sub(began))
+	}
+	out := scheduler.Result{
+		State: res.State, Notes: strings.Join(res.Notes, "\n"), Input: res.Input,
+		Requests: requests(), Until: res.Until,
+	}
+	if res.Err != nil {
+		out.Error = res.Err.Error()
+	}
+	return out
+}
+
+func (f *fleet) runner(cfg *config.Config) *run.Runner {
+	return &run.Runner{Store: f.store, Writer: &ingest.Writer{Store: f.store, Changes: cfg.Changes}, Now: f.now, Log: f.log}
+}
+
+// source makes what is run of a source of the configuration.
+func (f *fleet) source(cfg *config.Config, src *config.Source) (run.Source, func() int64, error) {
+	none := func() int64 { return 0 }
+	base := f.baseURL(src.Of)
+	stack, err := f.stack(cfg, src, base)
+	if err != nil {
+		return run.Source{}, none, err
+	}
+	client, err := stack.Client(or(base, noBase))
+	if err != nil {
+		return run.Source{}, none, err
+	}
+	streams, err := src.Options.Streams(client)
+	if err != nil {
+		return run.Source{}, none, fmt.Errorf("options: %w", err)
+	}
+	p := src.Of
+	return run.Source{
+		Key: keyOf(src), Streams: streams, Settings: src.Settings,
+		MarkMissing: p.OnMissing == config.Mark, MaxMissing: int(p.MaxMissing), AllowEmpty: p.AllowEmpty,
+		MaxRejects: int(cfg.Limits.Rejects),
+		Budget:     run.Budget{Time: p.Budget.Time, Pages: p.Budget.Pages},
+		Wire:       stack,
+	}, stack.Requests, nil
+}
+
+// noBase is the base URL of connectors that have none: files, or URLs that the
+// options name in full.
+const noBase = "http://base-url.invalid"
+
+func (f *fleet) stack(cfg *config.Config, src *config.Source, base string) (*transport.Stack, error) {
+	p := src.Of
+	var origin *url.URL
+	if base != "" {
+		u, err := url.Parse(base)
+		if err != nil {
+			return nil, fmt.Errorf("base_url: %w", err)
+		}
+		origin = u
+	}
+	app, user := p.Connector.Rate.App, p.Connector.Rate.User
+	if p.Rate != nil {
+		app = *p.Rate
+	}
+	if p.UserRate != nil {
+		user = *p.UserRate
+	}
+	return transport.New(transport.Config{
+		Auth: p.Connector.Auth, Credentials: src.Credentials, Origin: origin,
+		App:           f.pacer(store.Key{Provider: p.Name}, app),
+		User:          f.pacer(keyOf(src), user),
+		MaxInlineWait: cfg.Limits.InlineWait, MaxPark: cfg.Limits.Park, MaxBody: cfg.Limits.Body,
+		Allow: p.AllowHosts, UserAgent: "syncd/" + version(), Base: f.base,
+	})
+}
+
+// pacer returns the pacer of an app or a user. It outlives runs and reloads:
+// the provider's quota does too.
+func (f *fleet) pacer(key store.Key, limit syncd.Limit) *transport.Pacer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, ok := f.pacers[key]
+	if !ok {
+		p = transport.NewPacer(limit)
+		f.pacers[key] = p
+	}
+	p.SetLimit(limit)
+	return p
+}
+
+// baseURL returns where a provider is asked, "" if the connector asks nobody.
+func (f *fleet) baseURL(p *config.Provider) string {
+	if p.BaseURL != "" {
+		return p.BaseURL
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d := f.demos[p.Connector.Name]; d != nil {
+		return d.url
+	}
+	return ""
+}
+
+// serveDemo serves the connector's stand-in where no provider is named.
+func (f *fleet) serveDemo(p *config.Provider) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p.BaseURL != "" || p.Connector.Demo == nil || f.demos[p.Connector.Name] != nil {
+		return nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("serve the %s provider on loopback: %w", p.Connector.Name, err)
+	}
+	d := &demo{
+		server: &http.Server{Handler: p.Connector.Demo(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)},
+		url:    "http://" + l.Addr().String(),
+	}
+	go d.server.Serve(l)
+	f.demos[p.Connector.Name] = d
+	return nil
+}
+
+// close ends what the fleet serves.
+func (f *fleet) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.demos {
+		d.server.Close()
+	}
+}
