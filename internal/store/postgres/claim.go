@@ -15,7 +15,7 @@ import (
 
 // takeStatement gives out the leases of the sources in a CTE named due, whose
 // rows it has locked, to the owner $1 for $2 microseconds. due has the sources'
-// columns, and free: nobody holds the lease by the clock.
+// columns, now, and free: nobody holds the lease by the clock.
 //
 // A lease that has run out with a run begun under it means that the run's
 // daemon is gone: the run is marked abandoned, if nobody has closed it, and the
@@ -27,7 +27,7 @@ import (
 const takeStatement = `, dead AS (
 	UPDATE runs r SET
 		state = CASE WHEN r.state = '` + store.Running + `' THEN '` + store.Abandoned + `' ELSE r.state END,
-		ended_at = COALESCE(r.ended_at, clock_timestamp())
+		ended_at = COALESCE(r.ended_at, due.now)
 	FROM due
 	WHERE due.free AND due.lease_until IS NOT NULL AND r.id = due.last_run_id
 		AND r.user_id = due.user_id AND r.provider = due.provider AND r.token = due.lease_token
@@ -36,23 +36,23 @@ const takeStatement = `, dead AS (
 	UPDATE sources s SET
 		lease_token = s.lease_token + CASE WHEN due.wanted THEN 1 ELSE 0 END,
 		lease_owner = CASE WHEN due.wanted THEN $1 ELSE '' END,
-		lease_until = CASE WHEN due.wanted THEN clock_timestamp() + $2::bigint * interval '1 microsecond' END,
+		lease_until = CASE WHEN due.wanted THEN due.now + $2::bigint * interval '1 microsecond' END,
 		resume = CASE WHEN dead.user_id IS NULL THEN s.resume ELSE '` + store.ResumeAbandoned + `' END,
-		due_at = CASE WHEN dead.user_id IS NULL THEN s.due_at ELSE LEAST(s.due_at, clock_timestamp()) END
+		due_at = CASE WHEN dead.user_id IS NULL THEN s.due_at ELSE LEAST(s.due_at, due.now) END
 	FROM (SELECT *, ($3 OR cardinality(paused) = 0) AS wanted FROM due WHERE free) due
 	LEFT JOIN dead USING (user_id, provider)
 	WHERE s.user_id = due.user_id AND s.provider = due.provider
 	RETURNING s.user_id, s.provider, s.lease_token, s.next_at, s.due_at, s.full_at, s.resume, s.failures,
 		s.paused, s.last_run_id, due.wanted
 )
-SELECT due.user_id, due.provider, COALESCE(taken.lease_token, 0), clock_timestamp(), taken.next_at, taken.due_at,
+SELECT due.user_id, due.provider, COALESCE(taken.lease_token, 0), due.now, taken.next_at, taken.due_at,
 	taken.full_at, COALESCE(taken.resume, ''), COALESCE(taken.failures, 0), taken.paused,
 	COALESCE(taken.last_run_id, ''), COALESCE(taken.wanted, false), due.lease_owner, due.lease_until
 FROM due LEFT JOIN taken USING (user_id, provider)
 ORDER BY due.wake_at, due.user_id, due.provider`
 
 // dueColumns are what takeStatement needs of the sources.
-const dueColumns = `user_id, provider, lease_owner, lease_until, lease_token, last_run_id, paused, wake_at,
+const dueColumns = `user_id, provider, lease_owner, lease_until, lease_token, last_run_id, paused, wake_at, clock_timestamp() AS now,
 	(lease_until IS NULL OR lease_until <= clock_timestamp()) AS free`
 
 // claimStatement compares wake_at with the statement's start, which can be

@@ -60,24 +60,24 @@ func (s *Store) Begin(ctx context.Context, lease store.Lease, run store.Run, nex
 	return nil
 }
 
-// finishStatement closes the run $4 and, if the lease $1 to $3 holds, gives it
-// back. It returns how many runs it found and how many leases.
+// finishStatement closes the run $4, which must have been begun under the lease
+// $1 to $3, and gives the lease back if it holds. It returns how many runs it found and how many leases.
 const finishStatement = `WITH src AS MATERIALIZED (
 	SELECT user_id, provider ` + held + ` FOR UPDATE
 ), found AS MATERIALIZED (
-	SELECT id FROM runs WHERE ` + ofSource + ` AND id = $4
+	SELECT id FROM runs WHERE ` + ofSource + ` AND id = $4 AND token = $3
 ), closed AS (
 	UPDATE runs SET
 		state = CASE WHEN EXISTS (SELECT FROM src) THEN $5 ELSE '` + store.Lost + `' END,
-		ended_at = clock_timestamp(), error = $6, requests = $9,
+		ended_at = statement_timestamp(), error = $6, requests = $9,
 		notes = CASE WHEN $7 = '' THEN notes ELSE $7 END,
 		input_fingerprint = CASE WHEN input_fingerprint = '' THEN $8 ELSE input_fingerprint END
-	WHERE id IN (SELECT id FROM found) AND state = '` + store.Running + `' AND (token = $3 OR EXISTS (SELECT FROM src))
+	WHERE id IN (SELECT id FROM found) AND state = '` + store.Running + `'
 ), freed AS (
 	UPDATE sources s SET
 		lease_owner = '', lease_until = NULL, due_at = $10, resume = $11, failures = $12,
 		full_at = COALESCE($13, s.full_at),
-		last_done_at = CASE WHEN $5 = '` + store.Done + `' THEN clock_timestamp() ELSE s.last_done_at END
+		last_done_at = CASE WHEN $5 = '` + store.Done + `' THEN statement_timestamp() ELSE s.last_done_at END
 	FROM src
 	WHERE s.user_id = src.user_id AND s.provider = src.provider AND EXISTS (SELECT FROM found)
 )
@@ -92,10 +92,10 @@ func (s *Store) Finish(ctx context.Context, lease store.Lease, runID string, o s
 	switch {
 	case err != nil:
 		return err
-	case runs == 0:
-		return fail(store.ErrNotFound, "%s", what)
 	case leases == 0:
 		return fail(store.ErrLeaseLost, "%s", what)
+	case runs == 0:
+		return fail(store.ErrNotFound, "%s", what)
 	}
 	return nil
 }

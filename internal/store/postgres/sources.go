@@ -130,12 +130,12 @@ func (s *Store) purge(ctx context.Context, key store.Key) (int64, error) {
 // index with the source's, and starts each step where the last one ended: what
 // is deleted stays in the index for a while and would be read again and again.
 func (s *Store) purgeTable(ctx context.Context, table, column string, key store.Key) (int64, error) {
-	sql := fmt.Sprintf(`WITH some AS MATERIALIZED (
+	sql := fmt.Sprintf(`WITH step AS MATERIALIZED (
 	SELECT ctid AS at, %[2]s AS id FROM %[1]s WHERE %[3]s AND %[2]s > $3 ORDER BY %[2]s LIMIT %[4]d
 ), gone AS (
-	DELETE FROM %[1]s WHERE ctid = ANY (ARRAY(SELECT at FROM some)) AND %[3]s RETURNING 1
+	DELETE FROM %[1]s WHERE ctid = ANY (ARRAY(SELECT at FROM step)) AND %[3]s RETURNING 1
 )
-SELECT (SELECT count(*) FROM gone), COALESCE((SELECT max(id) FROM some), '')`, table, column, ofSource, purgeRows)
+SELECT (SELECT count(*) FROM gone), COALESCE((SELECT max(id) FROM step), '')`, table, column, ofSource, purgeRows)
 	var total int64
 	for after := ""; ; {
 		var n int64
