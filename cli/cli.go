@@ -41,6 +41,7 @@ func (e usageError) Unwrap() error { return e.error }
 // Main runs the program with the given connectors and exits.
 func Main(connectors []syncd.Connector) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	code := Run(ctx, connectors, os.Args[1:], Streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
 	os.Exit(code)

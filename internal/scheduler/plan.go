@@ -51,6 +51,7 @@ type Plan struct {
 	NextAt  time.Time
 	DueAt   time.Time
 	Full    bool
+	Keep    bool // what the source is due for, and how often it failed, stays as it was: a replay
 }
 
 // Plan says what a claim leads to. started is when this daemon started: older
@@ -104,6 +105,10 @@ const (
 // and ended at now.
 func (t Timetable) Outcome(c store.Claim, p Plan, r Result, now time.Time) store.Outcome {
 	o := store.Outcome{State: r.State, Error: r.Error, Notes: r.Notes, Input: r.Input, Requests: r.Requests, DueAt: p.DueAt}
+	if p.Keep {
+		o.DueAt, o.Resume, o.Failures = c.DueAt, c.Resume, c.Failures
+		return o
+	}
 	switch r.State {
 	case store.Done:
 		if p.Full {

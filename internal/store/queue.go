@@ -29,6 +29,9 @@ type Queue interface {
 	// change are not written.
 	Apply(ctx context.Context, specs []Spec) (Applied, error)
 
+	// Add is Apply for one source: it touches no other.
+	Add(ctx context.Context, spec Spec) error
+
 	// Claim takes the leases of up to n sources that are due, earliest first,
 	// in one statement that no two daemons can both win. Sources whose lease
 	// has run out are claimed as well: their run is marked abandoned, and

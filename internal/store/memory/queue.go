@@ -13,6 +13,18 @@ import (
 
 // Apply implements store.Queue.
 func (s *Store) Apply(ctx context.Context, specs []store.Spec) (store.Applied, error) {
+	return s.apply(ctx, specs, true)
+}
+
+// Add implements store.Queue.
+func (s *Store) Add(ctx context.Context, spec store.Spec) error {
+	_, err := s.apply(ctx, []store.Spec{spec}, false)
+	return err
+}
+
+// apply takes over the specs; if they are all there are, it also pauses the
+// sources that are not among them.
+func (s *Store) apply(ctx context.Context, specs []store.Spec, all bool) (store.Applied, error) {
 	var done store.Applied
 	if err := ctx.Err(); err != nil {
 		return done, err
@@ -45,7 +57,7 @@ func (s *Store) Apply(ctx context.Context, specs []store.Spec) (store.Applied, e
 		}
 	}
 	for key, src := range s.sources {
-		if !wanted[key] && src.pause(store.PausedRemoved) {
+		if all && !wanted[key] && src.pause(store.PausedRemoved) {
 			done.Removed++
 		}
 	}

@@ -50,7 +50,7 @@ const applyStatement = `WITH spec AS MATERIALIZED (
 	RETURNING pair.changed, pair.removed
 ), removed AS (
 	UPDATE sources s SET paused = ` + withReason + `'` + store.PausedRemoved + `'` + withReasonEnd + `
-	WHERE NOT '` + store.PausedRemoved + `' = ANY(s.paused)
+	WHERE $10 AND NOT '` + store.PausedRemoved + `' = ANY(s.paused)
 		AND (s.user_id, s.provider) NOT IN (SELECT user_id, provider FROM spec)
 	RETURNING 1
 )
@@ -66,11 +66,24 @@ const (
 
 // Apply implements store.Queue.
 func (s *Store) Apply(ctx context.Context, specs []store.Spec) (store.Applied, error) {
+	return s.apply(ctx, specs, true)
+}
+
+// Add implements store.Queue.
+func (s *Store) Add(ctx context.Context, spec store.Spec) error {
+	_, err := s.apply(ctx, []store.Spec{spec}, false)
+	return err
+}
+
+// apply takes over the specs; if they are all there are, it also pauses the
+// sources that are not among them.
+func (s *Store) apply(ctx context.Context, specs []store.Spec, all bool) (store.Applied, error) {
 	var done store.Applied
 	args, err := specArgs(specs)
 	if err != nil {
 		return done, err
 	}
+	args = append(args, all)
 	err = again(ctx, func() error {
 		ctx, cancel := s.bounded(ctx)
 		defer cancel()

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/syncdhq/syncd/internal/config"
+	"github.com/syncdhq/syncd/internal/run"
+	"github.com/syncdhq/syncd/internal/scheduler"
+	"github.com/syncdhq/syncd/internal/store"
+)
+
+// A syncRequest is what `syncd sync` was asked for.
+type syncRequest struct {
+	key     store.Key
+	stream  string
+	full    bool
+	dry     bool
+	confirm bool
+}
+
+// A syncReport is what `syncd sync` did, for programs.
+type syncReport struct {
+	User     string         `json:"user"`
+	Provider string         `json:"provider"`
+	Run      string         `json:"run,omitempty"`
+	DryRun   bool           `json:"dry_run,omitempty"`
+	State    string         `json:"state"`
+	Counters store.Counters `json:"counters"`
+	Pages    int64          `json:"pages"`
+	Input    string         `json:"input_fingerprint,omitempty"`
+	Until    *time.Time     `json:"until,omitempty"`
+	Error    string         `json:"error,omitempty"`
+	Notes    []string       `json:"notes,omitempty"`
+}
+
+func (a *app) syncCommand() *cobra.Command {
+	var req syncRequest
+	var out output
+	c := &cobra.Command{
+		Use:   "sync USER PROVIDER",
+		Short: "Bring one source up to date now",
+		Long: `Bring one source up to date now, whatever its schedule says, and watch it.
+
+It is safe at any time, beside a running daemon as well: a source is run by one
+at a time, and what is there already is not inserted again.`,
+		Example: `  syncd sync alice github                     what changed since the last run
+  syncd sync alice github --stream issues     of one stream only
+  syncd sync alice github --full              read everything once more
+  syncd sync acme orders --dry-run            fetch and check, write nothing
+  syncd sync acme orders --full --allow-deletes
+                                              believe a listing that lacks many records`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			req.key = store.Key{User: args[0], Provider: args[1]}
+			return a.sync(c.Context(), req, out)
+		},
+	}
+	c.Flags().StringVar(&req.stream, "stream", "", "read this `stream` only")
+	c.Flags().BoolVar(&req.full, "full", false, "read everything, not only what changed")
+	c.Flags().BoolVar(&req.dry, "dry-run", false, "fetch and check everything, but write nothing")
+	c.Flags().BoolVar(&req.confirm, "allow-deletes", false, "delete what a complete listing lacks, however much it is")
+	out.flag(c)
+	return c
+}
+
+func (a *app) sync(ctx context.Context, req syncRequest, out output) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	s, err := a.open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	f := newFleet(s, newLog(a.Err, cfg.Log))
+	defer f.close()
+	if err := f.use(cfg); err != nil {
+		return err
+	}
+	src, ok := f.force.Load().sources[req.key]
+	if !ok {
+		return fmt.Errorf("there is no source %s in %s (see: syncd sources list)", req.key, cfg.Path)
+	}
+	if err := checkStream(src, req.stream); err != nil {
+		return err
+	}
+	res, runID, err := a.syncNow(ctx, cfg, f, src, req)
+	if err != nil {
+		return err
+	}
+	return a.reportSync(req, runID, res, out)
+}
+
+// checkStream refuses a stream that the source does not have.
+func checkStream(src *config.Source, name string) error {
+	if name == "" {
+		return nil
+	}
+	names, err := streamNames(src)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if n == name {
+			return nil
+		}
+	}
+	return usageError{fmt.Errorf("source %s %s has no stream %q: it has %v", src.User, src.Provider, name, names)}
+}
+
+// syncNow runs the source under its lease, as the daemon would.
+func (a *app) syncNow(ctx context.Context, cfg *config.Config, f *fleet, src *config.Source, req syncRequest) (run.Result, string, error) {
+	if err := ensure(ctx, f.store, src); err != nil {
+		return run.Result{}, "", err
+	}
+	sched := a.scheduler(f.store, f, cfg, f.log)
+	taken := time.Now()
+	claim, err := f.store.Acquire(ctx, req.key, sched.Owner, cfg.Lease)
+	if err != nil {
+		return run.Result{}, "", err
+	}
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	go sched.Keeper.Run(keeping)
+
+	var res run.Result
+	f.report = func(_ store.Key, r run.Result, _ time.Duration) { res = r }
+	bar, done := a.progress(req.key)
+	f.onPage = bar
+	defer done()
+	job := run.Job{Lease: claim.Lease, At: claim.Now, Full: req.full, FullDue: claim.Now, Stream: req.stream, Confirm: req.confirm, Stop: ctx.Done()}
+	if req.dry {
+		f.store = dryStore{f.store}
+		kept, release := sched.Keeper.Keep(context.WithoutCancel(ctx), claim.Lease, taken)
+		defer release()
+		f.run(kept, cfg, src, job)
+		return res, "", f.store.Release(context.WithoutCancel(ctx), claim.Lease)
+	}
+	plan := scheduler.Plan{Trigger: store.TriggerOperator, NextAt: claim.NextAt, DueAt: timetable(src).Due(req.key, claim.NextAt), Full: req.full && src.Full != nil}
+	task := scheduler.Task{Claim: claim, Plan: plan}
+	task.Run = scheduler.NewRun(claim, plan, sched.Owner)
+	task.Run.Full = req.full
+	entry := scheduler.Entry{Timetable: timetable(src), Run: func(ctx context.Context, task scheduler.Task, stop <-chan struct{}) scheduler.Result {
+		job.RunID = task.Run.ID
+		return f.run(ctx, cfg, src, job)
+	}}
+	ended := sched.Do(context.WithoutCancel(ctx), ctx.Done(), entry, task, taken)
+	if ended.State == "" {
+		return res, "", errors.New(or(ended.Error, "the run could not be opened"))
+	}
+	return res, task.Run.ID, nil
+}
+
+// ensure makes sure that the store knows the source, without touching others.
+func ensure(ctx context.Context, s store.Store, src *config.Source) error {
+	key := keyOf(src)
+	known, err := s.Sources(ctx, store.SourceFilter{User: key.User, Provider: key.Provider, Limit: 1})
+	if err != nil || len(known) > 0 {
+		return err
+	}
+	now, err := s.Now(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Add(ctx, timetable(src).Spec(key, src.Of.Connector.Name, now))
+}
+
+// progress returns what shows a run's pages on a terminal, and its end.
+func (a *app) progress(key store.Key) (onPage func(run.Event), done func()) {
+	if !isTerminal(a.Err) {
+		return nil, func() {}
+	}
+	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(a.Err), progressbar.OptionSetDescription(key.String()),
+		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("records"),
+		progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSpinnerType(14))
+	return func(e run.Event) {
+		at := e.Stream
+		if e.Part != "" {
+			at += "/" + e.Part
+		}
+		bar.Describe(fmt.Sprintf("%s, %s: page %d", key, at, e.Pages))
+		bar.Set64(e.Counters.Records())
+	}, func() { bar.Finish() }
+}
+
+// reportSync says what was done.
+func (a *app) reportSync(req syncRequest, runID string, res run.Result, out output) error {
+	r := syncReport{
+		User: req.key.User, Provider: req.key.Provider, Run: runID, DryRun: req.dry, State: res.State,
+		Counters: res.Counters, Pages: res.Pages, Input: res.Input, Notes: res.Notes,
+	}
+	if !res.Until.IsZero() {
+		r.Until = &res.Until
+	}
+	if res.Err != nil {
+		r.Error = res.Err.Error()
+	}
+	err := out.print(a.Out, r, func(w io.Writer) {
+		said := sentence(res)
+		if res.State == store.Failed || res.State == store.Lost {
+			said = res.State
+		}
+		if req.dry {
+			said = "dry run, nothing was written: " + said
+		}
+		fmt.Fprintf(w, "%s: %s: %s\n", oneLine(req.key.String()), said, summary(res))
+		for _, note := range res.Notes {
+			fmt.Fprintf(w, "  %s\n", oneLine(note))
+		}
+		if res.Counters.Rejected > 0 && !req.dry {
+			fmt.Fprintf(w, "  see: syncd rejects list %s\n", oneLine(req.key.String()))
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case res.State == store.Failed || res.State == store.Lost:
+		return fmt.Errorf("sync %s: %w", req.key, res.Err)
+	case res.Counters.Rejected > 0:
+		return errRejected
+	}
+	return nil
+}
