@@ -33,8 +33,6 @@ func explain(name string, err error) error {
 // (https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api).
 func hint(status int) string {
 	switch status {
-	case 301, 302, 307, 308:
-		return "it moved to another host: check the name and base_url"
 	case 403:
 		return "the token may not read this: it needs read access to metadata, issues and pull requests of the repository, and the organization's approval where that is asked for"
 	case 404:

@@ -42,7 +42,7 @@ func TestPartsByName(t *testing.T) {
 		{names: []string{"octo/old"}, want: []string{"7"}},
 		{names: []string{"octo/hello", "octo/gone"}, want: []string{"7", "octo:gone"}},
 		{names: []string{"octo/gone"}, err: "octo/gone"},
-		{names: []string{"octo/elsewhere"}, err: "moved to another host"},
+		{names: []string{"octo/elsewhere"}, err: "octo/elsewhere: GET http://api.test/repos/octo/elsewhere: 301"},
 		{names: []string{"octo/hello", "octo/down"}, err: "502"},
 	} {
 		s := streams(t, newClient(t, "http://api.test", http.HandlerFunc(names)), Options{Repos: c.names})["issues"]
