@@ -1,0 +1,17 @@
+// Package connectors is the list of the connectors that come with syncd.
+package connectors
+
+import (
+	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/connectors/csv"
+	"github.com/syncdhq/syncd/connectors/github"
+	"github.com/syncdhq/syncd/connectors/sample"
+)
+
+// All are the connectors that come with syncd, by name. A program with
+// connectors of its own appends to a copy.
+var All = []syncd.Connector{
+	csv.Connector(),
+	github.Connector(),
+	sample.Connector(),
+}
