@@ -6,6 +6,6 @@
 // pages, cursors, pacing, retries, storage, schedules and locks.
 //
 // The words user, provider, source, stream, record, mark, walk and cursor mean
-// the same here as in the tables and in the command line; DESIGN.md in docs
+// the same here as in the tables and in the command line; docs/design.md
 // explains each.
 package syncd
