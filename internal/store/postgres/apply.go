@@ -15,8 +15,6 @@ import (
 // of its own, and writes only the rows that differ. A row is in one of added,
 // changed and removed at most.
 //
-// A new source's lease_token begins at the time in microseconds, so that a
-// source that is removed and added again gives out no token of its former life.
 // NOT IN is a hash table here, whatever the planner believes of the list's size.
 const applyStatement = `WITH spec AS MATERIALIZED (
 	SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[],
@@ -30,9 +28,8 @@ const applyStatement = `WITH spec AS MATERIALIZED (
 		FROM sources s WHERE s.user_id = spec.user_id AND s.provider = spec.provider LIMIT 1
 	) old ON true
 ), added AS (
-	INSERT INTO sources (user_id, provider, connector, schedule, full_schedule, next_at, due_at, full_at, resume, lease_token)
-	SELECT user_id, provider, connector, schedule, full_schedule, next_at, due_at, full_at, '` + store.ResumeNew + `',
-		(extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+	INSERT INTO sources (` + specColumns + `, resume, lease_token)
+	SELECT ` + specColumns + `, ` + newSource + `
 	FROM pair WHERE NOT found
 	ON CONFLICT (user_id, provider) DO NOTHING
 	RETURNING 1
@@ -56,6 +53,15 @@ const applyStatement = `WITH spec AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM added), (SELECT count(*) FROM changed WHERE changed),
 	(SELECT count(*) FROM removed), (SELECT count(*) FROM changed WHERE removed)`
+
+// specColumns are the columns of a source that its spec fills; newSource is
+// what resume and lease_token begin with. The token begins at the time in
+// microseconds, so that a source that is removed and added again gives out no
+// token of its former life.
+const (
+	specColumns = "user_id, provider, connector, schedule, full_schedule, next_at, due_at, full_at"
+	newSource   = "'" + store.ResumeNew + "', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+)
 
 // withReason and withReasonEnd, around a reason, are the set s.paused with it,
 // sorted.

@@ -61,7 +61,8 @@ func (s *Store) Begin(ctx context.Context, lease store.Lease, run store.Run, nex
 }
 
 // finishStatement closes the run $4, which must have been begun under the lease
-// $1 to $3, and gives the lease back if it holds. It returns how many runs it found and how many leases.
+// $1 to $3, and gives the lease back if it holds. It returns how many runs it
+// found and how many leases.
 const finishStatement = `WITH src AS MATERIALIZED (
 	SELECT user_id, provider ` + held + ` FOR UPDATE
 ), found AS MATERIALIZED (
