@@ -54,6 +54,27 @@ func DecodeBody(body []byte, v any) error {
 	return nil
 }
 
+// Token returns the token of the next page at path in the answer's body: a text
+// or a number as it is spelt. Where it is missing, null, false or "", that is
+// the end of the list: "".
+func Token(body []byte, path string) (string, error) {
+	value, err := rawjson.Lookup(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), strings.Split(path, ".")...)
+	if err != nil {
+		return "", fmt.Errorf("the answer is not as expected: %w", err)
+	}
+	switch {
+	case len(value) == 0 || string(value) == "null" || string(value) == "false":
+		return "", nil
+	case value[0] == '"':
+		var token string
+		err := json.Unmarshal(value, &token)
+		return token, err
+	case value[0] == '-' || value[0] >= '0' && value[0] <= '9':
+		return string(value), nil
+	}
+	return "", fmt.Errorf("the answer is not as expected: the token %s is %s", path, short(value))
+}
+
 func decodeOne[T any](element []byte, names []string, record func(T) Record) Record {
 	reduced, err := pick(element, names)
 	if err != nil {

@@ -290,3 +290,30 @@ func TestAnswersOtherThanGood(t *testing.T) {
 		t.Errorf("304: %v", err)
 	}
 }
+
+func TestToken(t *testing.T) {
+	tests := []struct {
+		body, want string
+		wrong      bool
+	}{
+		{`{"next":"A"}`, "A", false},
+		{`{"next":"0"}`, "0", false},
+		{`{"next":" "}`, " ", false},
+		{`{"next":12345678901234567890}`, "12345678901234567890", false},
+		{`{"next":""}`, "", false},
+		{`{"next":null}`, "", false},
+		{`{"next":false}`, "", false},
+		{`{}`, "", false},
+		{`{"next":{"a":1}}`, "", true},
+		{`{"next":true}`, "", true},
+		{`[]`, "", true},
+	}
+	for _, tt := range tests {
+		if got, err := Token([]byte(tt.body), "next"); got != tt.want || (err != nil) != tt.wrong {
+			t.Errorf("%s: got %q %v, want %q", tt.body, got, err, tt.want)
+		}
+	}
+	if got, err := Token([]byte(`{"meta":{"page":{"next":"B"}}}`), "meta.page.next"); got != "B" || err != nil {
+		t.Errorf("nested: got %q %v", got, err)
+	}
+}

@@ -12,41 +12,47 @@ import (
 // JSON value, so that a cut or concatenated answer is an error and never a
 // short list; a null at the path is an empty array.
 func Elements(text []byte, path []string, visit func(element []byte) error) error {
+	if len(path) == 0 {
+		return elements(text, visit)
+	}
+	var value []byte
+	err := whole(text, func(key, v []byte) error {
+		if KeyIs(key, path[0]) {
+			value = v
+		}
+		return nil
+	})
+	if err == nil && value != nil {
+		value, err = Lookup(value, path[1:]...)
+	}
+	switch {
+	case err != nil:
+		return err
+	case value == nil:
+		return fmt.Errorf("no field %q", path[len(path)-1])
+	}
+	return elements(value, visit)
+}
+
+func elements(text []byte, visit func(element []byte) error) error {
 	s := scanner{b: text, maxDepth: MaxDepth}
 	at := s.space(0)
-	if len(path) > 0 {
-		if err := Valid(text); err != nil {
-			return err
-		}
-		value, err := Lookup(text, path...)
-		if err != nil {
-			return err
-		}
-		if value == nil {
-			return fmt.Errorf("no field %q", path[len(path)-1])
-		}
-		return Elements(value, nil, visit)
-	}
-	if at < len(text) && text[at] != '[' {
-		if string(bytes.TrimSpace(text)) == "null" {
-			return nil
-		}
+	switch {
+	case at >= len(text):
+		return s.syntax(at, "")
+	case string(bytes.TrimSpace(text)) == "null":
+		return nil
+	case text[at] != '[':
 		if err := Valid(text); err != nil {
 			return err
 		}
 		return fmt.Errorf("expected a list, got %s", kind(text[at]))
 	}
-	if at >= len(text) {
-		return s.syntax(at, "")
-	}
 	end, err := s.array(at, 1, visit)
 	if err != nil {
 		return err
 	}
-	if end = s.space(end); end < len(text) {
-		return s.syntax(end, "more bytes after the end of the value")
-	}
-	return nil
+	return s.end(end)
 }
 
 // Lookup returns the value at path, or nil if there is none. Of a key that
@@ -72,18 +78,34 @@ func Lookup(text []byte, path ...string) ([]byte, error) {
 }
 
 // Fields hands each field of the object in text to visit, in order: the key
-// with its quotes, and the value.
+// with its quotes, and the value. What follows the object is not looked at.
 func Fields(text []byte, visit func(key, value []byte) error) error {
+	_, err := fields(text, visit)
+	return err
+}
+
+// whole is Fields where nothing may follow the object.
+func whole(text []byte, visit func(key, value []byte) error) error {
+	end, err := fields(text, visit)
+	if err != nil {
+		return err
+	}
+	return (&scanner{b: text}).end(end)
+}
+
+func fields(text []byte, visit func(key, value []byte) error) (end int, err error) {
 	s := scanner{b: text, maxDepth: MaxDepth}
 	at := s.space(0)
 	if at >= len(text) {
-		return s.syntax(at, "")
+		return at, s.syntax(at, "")
 	}
 	if text[at] != '{' {
-		return fmt.Errorf("expected an object, got %s", kind(text[at]))
+		if err := Valid(text); err != nil {
+			return at, err
+		}
+		return at, fmt.Errorf("expected an object, got %s", kind(text[at]))
 	}
-	_, err := s.object(at, 1, visit)
-	return err
+	return s.object(at, 1, visit)
 }
 
 // KeyIs reports whether a key with its quotes spells name, exactly.
