@@ -70,8 +70,13 @@ func (s *scanner) whole() error {
 	if err != nil {
 		return err
 	}
-	if end = s.space(end); end < len(s.b) {
-		return s.syntax(end, "more bytes after the end of the value")
+	return s.end(end)
+}
+
+// end checks that nothing but white space follows offset i.
+func (s *scanner) end(i int) error {
+	if i = s.space(i); i < len(s.b) {
+		return s.syntax(i, "more bytes after the end of the value")
 	}
 	return nil
 }
