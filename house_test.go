@@ -58,7 +58,7 @@ var house = map[string]row{
 	"internal/store/sqlite":    {ours: []string{kit, rawjson, "internal/cursor", "internal/store", "internal/store/limits", "migrations"}, theirs: []string{"modernc.org/sqlite", "github.com/google/uuid"}},
 	"internal/store/storetest": {ours: []string{kit, rawjson, "internal/cursor", "internal/store"}, theirs: []string{"github.com/google/go-cmp", "pgregory.net/rapid", "github.com/google/uuid"}},
 
-	"internal/transport": {ours: []string{kit, "internal/vault"}, theirs: []string{"golang.org/x/time", "golang.org/x/oauth2", "github.com/cenkalti/backoff/v5"}},
+	"internal/transport": {ours: []string{kit, "internal/vault"}, theirs: []string{"golang.org/x/time", "golang.org/x/oauth2", "golang.org/x/text", "github.com/cenkalti/backoff/v5"}},
 	"internal/vault":     {ours: []string{"internal/store"}},
 	"internal/outbox":    {ours: []string{rawjson, "internal/store"}},
 	"internal/config":    {ours: []string{kit, "internal/schedule", "internal/vault"}, theirs: []string{"gopkg.in/yaml.v3"}},
