@@ -23,6 +23,9 @@ func (e *WaitError) Error() string {
 	return fmt.Sprintf("wait until %s: %s", e.Until.UTC().Format(time.RFC3339), e.Why)
 }
 
+// ParkUntil returns the time, for who only wants to know that.
+func (e *WaitError) ParkUntil() time.Time { return e.Until }
+
 // A Pacer keeps requests within a limit. All that share a quota at the
 // provider share one: the sources of a provider, those of a user there.
 //
