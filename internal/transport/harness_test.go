@@ -15,7 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/internal/testdata"
@@ -227,10 +226,4 @@ func play(t *testing.T, all []scripted) handle {
 		}
 		return !s.Close
 	}
-}
-
-// inBubble runs f in fake time and fails if connections are left behind.
-func inBubble(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	synctest.Test(t, f)
 }
