@@ -68,7 +68,7 @@ func TestEncodings(t *testing.T) {
 	}
 	for _, test := range tests {
 		set := func(o *Options) {
-			o.Key, o.Encoding, o.PageRows = Names{"id"}, test.encoding, 1
+			o.Key, o.Encoding, o.PageRows = []string{"id"}, test.encoding, 1
 			for _, d := range []string{"\xa7", "|"} {
 				if strings.Contains(test.text[:min(3, len(test.text))], d) {
 					o.Delimiter = map[string]string{"\xa7": "§", "|": "|"}[d]
@@ -90,7 +90,7 @@ func TestEncodings(t *testing.T) {
 func TestRawBytes(t *testing.T) {
 	path := feedFile(t, "id;n\r\n\r\n\"1\";\"\xfc\r\n\"\r\n2;\xe4\n3;c")
 	r := mustWalk(t, open(t, path, func(o *Options) {
-		o.Key, o.Encoding, o.Delimiter, o.AllowUnterminated = Names{"id"}, "iso-8859-1", ";", true
+		o.Key, o.Encoding, o.Delimiter, o.AllowUnterminated = []string{"id"}, "iso-8859-1", ";", true
 	}), "")
 	var got []string
 	for _, x := range r.records {

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"github.com/syncdhq/syncd"
 )
 
 // A content is the bytes of one input as they are split: the file itself, or a
@@ -26,7 +24,7 @@ type content struct {
 }
 
 // content opens the input for reading at any offset. A copy of other bytes than
-// those whose checksum was taken is ErrResync.
+// those whose checksum was taken is errChanged.
 func (in *input) content(ctx context.Context, declared charset) (*content, error) {
 	f, err := in.open()
 	if err != nil {
@@ -83,7 +81,7 @@ func (c *content) copy(ctx context.Context, in *input, r io.Reader, mark int) er
 			decoded = c.charset.whole(r)
 		}
 		if _, err = io.Copy(temp, decoded); err == nil && in.info != nil && [sha256.Size]byte(h.Sum(nil)) != in.sum {
-			err = syncd.ErrResync
+			err = errChanged
 		}
 	}
 	if err != nil {

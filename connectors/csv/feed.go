@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/syncdhq/syncd"
@@ -36,7 +37,7 @@ type walk struct {
 	open  int    // its index
 }
 
-// fetch implements Stream.Fetch.
+// fetch implements Stream.Fetch. See page for what a page is.
 func (f *feed) fetch(ctx context.Context, req syncd.Request) (syncd.Page, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -48,18 +49,25 @@ func (f *feed) fetch(ctx context.Context, req syncd.Request) (syncd.Page, error)
 	if err != nil || page.Next == "" {
 		f.drop()
 	}
+	if errors.Is(err, errChanged) && f.plan.Listing {
+		err = fmt.Errorf("%w: %w", err, syncd.ErrResync)
+	}
 	return page, err
 }
+
+// errChanged says that an input is no longer what its checksum was taken of. A
+// listing is then read from the start (ErrResync). Increments are not, since
+// that would forget which of them have been read: the run fails, and the next
+// one reads those that are left.
+var errChanged = errors.New("it changed while it was read")
 
 // begin returns the walk of the request and the position in it.
 func (f *feed) begin(ctx context.Context, req syncd.Request) (position, *walk, error) {
 	var at position
-	if req.Page != "" {
-		if err := json.Unmarshal([]byte(req.Page), &at); err != nil {
-			return at, nil, syncd.ErrResync
-		}
+	if req.Page != "" && json.Unmarshal([]byte(req.Page), &at) != nil {
+		at = position{} // of no walk
 	}
-	if w := f.walk; w != nil && req.Page != "" && w.sync == req.Sync && w.sum == at.Sum && f.plan.reading == at.Reading {
+	if w := f.walk; w != nil && req.Page != "" && w.sync == req.Sync && at.in(w, f.plan) {
 		return at, w, nil
 	}
 	f.drop()
@@ -69,18 +77,17 @@ func (f *feed) begin(ctx context.Context, req syncd.Request) (position, *walk, e
 	}
 	f.walk = w
 	switch {
-	case req.Page == "":
-		if w.unchanged() {
-			f.drop()
-			return at, nil, syncd.ErrNotModified
-		}
-		return position{Sum: w.sum, Reading: f.plan.reading}, w, nil
-	case w.sum != at.Sum || f.plan.reading != at.Reading || at.File < 0 || at.File >= len(w.inputs):
+	case req.Page != "" && at.in(w, f.plan):
+		return at, w, nil
+	case req.Page != "" && f.plan.Listing:
 		f.kept, w.content = w.content, nil
 		f.drop()
-		return at, nil, syncd.ErrResync
+		return at, nil, fmt.Errorf("read %s: it changed since the walk began: %w", f.plan.display(), syncd.ErrResync)
+	case w.unchanged():
+		f.drop()
+		return at, nil, syncd.ErrNotModified
 	}
-	return at, w, nil
+	return position{Reading: f.plan.reading}, w, nil
 }
 
 // newWalk takes the checksums of all inputs.
@@ -109,7 +116,7 @@ func (f *feed) load(ctx context.Context, w *walk, first bool) error {
 		return err
 	}
 	if len(w.all) == 0 && (f.plan.Listing || !f.plan.AllowEmpty) {
-		return fmt.Errorf("read %s: there is no file", f.plan.Path)
+		return fmt.Errorf("read %s: there is no file", f.plan.display())
 	}
 	for _, in := range w.all {
 		if in.sum, in.info, err = in.digest(ctx); err != nil {
@@ -165,19 +172,15 @@ func (f *feed) finish(ctx context.Context, w *walk, at position) (string, error)
 			return "", err
 		}
 	}
-	m := memory{Reading: f.plan.reading, Sum: w.sum}
-	if w.content != nil {
+	m := memory{Reading: f.plan.reading}
+	whole := len(at.Held) == 0 // else a file has an end to come, and no answer may be "unchanged"
+	if whole && w.content != nil {
 		m.validity = w.content.validity
 	}
-	if f.plan.Listing {
-		if len(at.Held) > 0 {
-			return "", nil // the file has an end to come
-		}
-		return encode(m)
-	}
-	m.Sum, m.Read = "", w.remembered(at.Held)
-	if len(at.Held) > 0 {
-		m.validity = validity{}
+	if !f.plan.Listing {
+		m.Read = w.remembered(at.Held)
+	} else if whole {
+		m.Sum = w.sum
 	}
 	return encode(m)
 }
@@ -200,21 +203,14 @@ func (w *walk) remembered(held []int) digests {
 	return w.last.Read.remember(read, present, order)
 }
 
-// verify is ErrResync where the inputs are not those that the walk began with.
+// verify is errChanged where the inputs are not those that the walk began with.
 func (f *feed) verify(ctx context.Context, w *walk) error {
 	now, err := list(f.plan.Path)
 	if err != nil {
-		return errors.Join(syncd.ErrResync, err)
+		return fmt.Errorf("%w: %w", errChanged, err)
 	}
-	if f.plan.Listing {
-		if len(now) != len(w.all) {
-			return fmt.Errorf("read %s: there were %s and now are %d: %w", f.plan.Path, count(len(w.all), "file"), len(now), syncd.ErrResync)
-		}
-		for i, in := range now {
-			if in.path != w.all[i].path {
-				return fmt.Errorf("read %s: %s came in the meantime: %w", f.plan.Path, in.name, syncd.ErrResync)
-			}
-		}
+	if f.plan.Listing && !slices.EqualFunc(now, w.all, func(a, b *input) bool { return a.path == b.path }) {
+		return fmt.Errorf("read %s: %w: there are other files than before", f.plan.Path, errChanged)
 	}
 	for _, in := range w.inputs {
 		var sum [sha256.Size]byte
@@ -228,9 +224,7 @@ func (f *feed) verify(ctx context.Context, w *walk) error {
 	return nil
 }
 
-func changed(in *input) error {
-	return fmt.Errorf("read %s: it changed while it was read: %w", in.name, syncd.ErrResync)
-}
+func changed(in *input) error { return fmt.Errorf("read %s: %w", in.name, errChanged) }
 
 func (f *feed) drop() {
 	if f.walk != nil {

@@ -119,7 +119,7 @@ func TestPages(t *testing.T) {
 	}
 	path := feedFile(t, b.String())
 	for _, size := range []int{1, 2, 5, 24, 25, 26} {
-		s := open(t, path, func(o *Options) { o.Key, o.PageRows = Names{"id"}, size })
+		s := open(t, path, func(o *Options) { o.Key, o.PageRows = []string{"id"}, size })
 		r := mustWalk(t, s, "")
 		if diff := cmp.Diff(want, rows(r.records)); diff != "" {
 			t.Errorf("%d rows a page: -want +got\n%s", size, diff)
@@ -141,7 +141,7 @@ func TestResume(t *testing.T) {
 	write(t, filepath.Join(dir, "a.csv"), "id,n\n1,a\n\n2,\"b\nb\"\n3\n4,d\n")
 	write(t, filepath.Join(dir, "b.csv"), "id,n\n5,e\n6,f\n")
 	write(t, filepath.Join(dir, "c.csv"), "n,id\ng,7\nh,8\n")
-	set := func(o *Options) { o.Key, o.PageRows = Names{"id"}, 1 }
+	set := func(o *Options) { o.Key, o.PageRows = []string{"id"}, 1 }
 	whole := mustWalk(t, open(t, dir, set), "")
 	want := []string{
 		`1 {"id":"1","n":"a"}`, `2 {"id":"2","n":"b\nb"}`, `! a.csv line 6 wrong_field_count`, `4 {"id":"4","n":"d"}`,
@@ -179,7 +179,7 @@ func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 // another order.
 func TestRepeat(t *testing.T) {
 	path := feedFile(t, "id\n1\n2\n3\n4\n")
-	s := open(t, path, func(o *Options) { o.Key, o.PageRows = Names{"id"}, 1 })
+	s := open(t, path, func(o *Options) { o.Key, o.PageRows = []string{"id"}, 1 })
 	r := mustWalk(t, s, "")
 	for i := len(r.next) - 1; i >= 0; i-- {
 		for range 2 {
@@ -219,7 +219,7 @@ func TestChangedWhileRead(t *testing.T) {
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			path := feedFile(t, before)
-			s := open(t, path, func(o *Options) { o.Key, o.PageRows = Names{"id"}, 1 })
+			s := open(t, path, func(o *Options) { o.Key, o.PageRows = []string{"id"}, 1 })
 			page, err := s.Fetch(t.Context(), syncd.Request{})
 			if err != nil {
 				t.Fatal(err)
@@ -237,7 +237,7 @@ func TestChangedWhileRead(t *testing.T) {
 				return // the run that follows fails by itself, see TestRefused
 			}
 			path := feedFile(t, before)
-			set := func(o *Options) { o.Key, o.PageRows = Names{"id"}, 1 }
+			set := func(o *Options) { o.Key, o.PageRows = []string{"id"}, 1 }
 			page, err := open(t, path, set).Fetch(t.Context(), syncd.Request{})
 			if err != nil {
 				t.Fatal(err)
@@ -275,7 +275,7 @@ func TestListingChangedWhileRead(t *testing.T) {
 	for _, came := range []string{"a.csv", "c.csv"} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "b.csv"), "id\n1\n2\n")
-		s := open(t, dir, func(o *Options) { o.Key, o.PageRows = Names{"id"}, 1 })
+		s := open(t, dir, func(o *Options) { o.Key, o.PageRows = []string{"id"}, 1 })
 		page, err := s.Fetch(t.Context(), syncd.Request{})
 		if err != nil {
 			t.Fatal(err)
@@ -313,7 +313,7 @@ func TestContentDecides(t *testing.T) {
 
 func TestIncrements(t *testing.T) {
 	dir := t.TempDir()
-	set := func(o *Options) { o.Key, o.Listing, o.PageRows = Names{"id"}, false, 1 }
+	set := func(o *Options) { o.Key, o.Listing, o.PageRows = []string{"id"}, false, 1 }
 	write(t, filepath.Join(dir, "1.csv"), "id\n1\n")
 	write(t, filepath.Join(dir, "2.csv"), "id\n2\n3\n")
 	s := open(t, dir, set)
@@ -357,6 +357,66 @@ func TestIncrements(t *testing.T) {
 	sync = step(sync, `6 {"id":"6"}`)
 	write(t, filepath.Join(dir, "2.csv"), "id\n2\n3\n")
 	step(sync) // it came back, and is remembered
+}
+
+// What changes while increments are read fails the run or starts the walk over,
+// and never makes it forget which of them were read.
+func TestIncrementsChangedWhileRead(t *testing.T) {
+	set := func(o *Options) { o.Key, o.Listing, o.PageRows = []string{"id"}, false, 1 }
+	tests := []struct {
+		name   string
+		change func(t *testing.T, dir string)
+		want   []string // of the run that follows a run cut in b.csv
+	}{
+		{"a later one came", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "c.csv"), "id\n5\n") }, []string{"3", "4", "5"}},
+		{"an earlier one came", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "a0.csv"), "id\n5\n") }, []string{"5", "2", "3", "4"}},
+		{"it has grown", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "b.csv"), "id\n2\n3\n4\n5\n") }, []string{"2", "3", "4", "5"}},
+		{"it is one that was read", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "b.csv"), "id\n1\n") }, nil},
+	}
+	for _, test := range tests {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "a.csv"), "id\n1\n")
+		before := mustWalk(t, open(t, dir, set), "").sync
+		write(t, filepath.Join(dir, "b.csv"), "id\n2\n3\n4\n")
+		s := open(t, dir, set)
+		page, err := s.Fetch(t.Context(), syncd.Request{Sync: before})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test.change(t, dir)
+		req := syncd.Request{Sync: before, Page: page.Next}
+		if test.name == "it has grown" {
+			if _, err := s.Fetch(t.Context(), req); !errors.Is(err, errChanged) || errors.Is(err, syncd.ErrResync) {
+				t.Errorf("%s: %v in the same run, want errChanged alone", test.name, err)
+			}
+		}
+		var got []string
+		s = open(t, dir, set)
+		for {
+			page, err := s.Fetch(t.Context(), req)
+			if test.want == nil {
+				if !errors.Is(err, syncd.ErrNotModified) {
+					t.Errorf("%s: %v, want ErrNotModified", test.name, err)
+				}
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", test.name, err)
+			}
+			for _, r := range page.Records {
+				got = append(got, r.ID)
+			}
+			if req.Page = page.Next; req.Page == "" {
+				if _, err := walkAll(t, open(t, dir, set), page.Sync); !errors.Is(err, syncd.ErrNotModified) {
+					t.Errorf("%s: the run after it: %v, want ErrNotModified", test.name, err)
+				}
+				break
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", test.name, diff)
+		}
+	}
 }
 
 func TestRemember(t *testing.T) {

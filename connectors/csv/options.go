@@ -9,8 +9,8 @@ import (
 type Options struct {
 	Path string `yaml:"path" doc:"a file, a glob, a folder (its .csv, .tsv, .tab, .psv and .txt files, each also with .gz), or an http or https URL; relative to the configuration's folder"`
 
-	Key     Names  `yaml:"key" doc:"the column that identifies a row, or several: names, or positions counted from 1"`
-	KeyFrom string `yaml:"key_from" doc:"columns: the id is the key's values; content: it is a hash of the row, so a changed row is a new record and equal rows are one; line: it is the line number, so a row inserted on top changes every record below it"`
+	Key     []string `yaml:"key" doc:"the columns that identify a row, one or more: names, or positions counted from 1"`
+	KeyFrom string   `yaml:"key_from" doc:"columns: the id is the key's values; content: it is a hash of the row, so a changed row is a new record and equal rows are one; line: it is the line number, so a row inserted on top changes every record below it"`
 
 	Delimiter string   `yaml:"delimiter" doc:"what stands between fields; tab for a tab. A first line sep=; is honoured"`
 	Quote     string   `yaml:"quote" doc:"what stands around fields that hold the delimiter or a line end, doubled inside them; empty: nothing does"`
@@ -60,25 +60,6 @@ const (
 	fromContent = "content"
 	fromLine    = "line"
 )
-
-// Names are one or more names: in the configuration one may stand alone.
-type Names []string
-
-// UnmarshalYAML implements the Unmarshaler of gopkg.in/yaml.v3 that needs none
-// of its types.
-func (n *Names) UnmarshalYAML(unmarshal func(any) error) error {
-	var one string
-	if unmarshal(&one) == nil {
-		*n = Names{one}
-		return nil
-	}
-	var several []string
-	if err := unmarshal(&several); err != nil {
-		return err
-	}
-	*n = several
-	return nil
-}
 
 // ResolvePaths makes a relative path relative to dir, the configuration's folder.
 func (o *Options) ResolvePaths(dir string) {

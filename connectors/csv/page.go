@@ -40,6 +40,7 @@ func (f *feed) page(ctx context.Context, w *walk, at position) (syncd.Page, erro
 			}
 			at.Offset, at.Line = sp.off, sp.line
 			if len(page.Records) == f.plan.PageRows || bytes > maxPage {
+				at.Sum = w.upTo(at.File, f.plan)
 				if page.Next, err = encode(at); err == nil && in.touched() {
 					err = changed(in)
 				}
@@ -84,7 +85,7 @@ func (f *feed) prefix(w *walk, in *input) string {
 	return in.name + " "
 }
 
-// fault returns the error that reading ended with: ErrResync where the input
+// fault returns the error that reading ended with: errChanged where the input
 // is not the one that the walk began with.
 func (f *feed) fault(in *input, err error) error {
 	if in.touched() || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -158,6 +158,14 @@ func (p *plan) checkMark() error {
 	return nil
 }
 
+// display spells the path without what may be secret in a URL.
+func (p *plan) display() string {
+	if isURL(p.Path) {
+		return displayURL(p.Path)
+	}
+	return p.Path
+}
+
 // reading is a hash of the options that decide how bytes become records, as
 // far as they are not the defaults, so that a new option changes nothing.
 func (o *Options) reading() string {

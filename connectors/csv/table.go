@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/syncdhq/syncd"
 )
 
 // A table is one input opened as rows with named columns.
@@ -48,12 +46,7 @@ func openTable(ctx context.Context, in *input, p *plan) (*table, error) {
 }
 
 // named says which input an error is of.
-func named(in *input, err error) error {
-	if errors.Is(err, syncd.ErrResync) {
-		return err
-	}
-	return fmt.Errorf("read %s: %w", in.name, err)
-}
+func named(in *input, err error) error { return fmt.Errorf("read %s: %w", in.name, err) }
 
 // splitter returns a splitter of the table's rows from off on.
 func (t *table) splitter(off, line int64) *splitter {

@@ -19,6 +19,21 @@ type position struct {
 	Held    []int  `json:"held,omitempty"` // files whose last line was held back
 }
 
+// in reports whether the position is one of the walk.
+func (at position) in(w *walk, p *plan) bool {
+	return at.Reading == p.reading && at.File >= 0 && at.File < len(w.inputs) && at.Sum == w.upTo(at.File, p)
+}
+
+// upTo is the Sum of a position in a file. In a listing it is of all inputs. Of
+// increments it is of those up to that file, so that the ones that come later,
+// by time and by name, do not send a long walk back to its start.
+func (w *walk) upTo(file int, p *plan) string {
+	if p.Listing {
+		return w.sum
+	}
+	return total(w.inputs[:file+1])
+}
+
 // A memory is what a finished walk leaves for the next one: Page.Sync, as JSON.
 type memory struct {
 	Reading string  `json:"reading"`
