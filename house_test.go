@@ -61,7 +61,7 @@ var house = map[string]row{
 	"internal/transport": {ours: []string{kit, "internal/vault"}, theirs: []string{"golang.org/x/time", "golang.org/x/oauth2", "golang.org/x/text", "github.com/cenkalti/backoff/v5"}},
 	"internal/vault":     {ours: []string{"internal/store"}},
 	"internal/outbox":    {ours: []string{rawjson, "internal/store"}},
-	"internal/config":    {ours: []string{kit, "internal/schedule", "internal/vault"}, theirs: []string{"gopkg.in/yaml.v3"}},
+	"internal/config":    {ours: []string{kit, "internal/schedule", "internal/vault"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/fsnotify/fsnotify"}},
 	"internal/web":       {ours: []string{kit, rawjson, "internal/cursor", "internal/run", "internal/schedule", "internal/scheduler", "internal/store"}},
 
 	"migrations":          {ours: []string{"migrations/*"}},
@@ -71,6 +71,7 @@ var house = map[string]row{
 	"cli":       {ours: anything, theirs: anything},
 	"cmd/syncd": {ours: []string{"cli", "connectors"}},
 
+	"internal/bench":          {}, // benchmarks only
 	"internal/testdata":       {},
 	"internal/pgtest":         {theirs: []string{"github.com/jackc/pgx/v5"}},
 	"internal/pgtest/pgserve": {ours: []string{"internal/pgtest"}},

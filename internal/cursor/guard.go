@@ -39,7 +39,7 @@ func (g *Guard) Request(req syncd.Request) error {
 	for _, text := range []string{req.Part, req.Sync, req.Page} {
 		writePart(&h, text)
 	}
-	binary.Write(&h, binary.LittleEndian, int64(req.Since))
+	writeInt(&h, int64(req.Since))
 	if _, ok := g.asked[h.Sum64()]; ok {
 		if req.Page == "" {
 			return &LoopError{"the same page was asked for twice: the list does not move on"}
@@ -64,6 +64,7 @@ func (g *Guard) Page(req syncd.Request, page syncd.Page) error {
 	h.SetSeed(g.seed)
 	for _, r := range page.Records {
 		writePart(&h, r.ID)
+		writeInt(&h, int64(r.Mark))
 		if r.ID == "" {
 			h.Write(r.Data)
 		}
@@ -83,8 +84,14 @@ func (g *Guard) Reset() {
 }
 
 func writePart(h *maphash.Hash, text string) {
-	binary.Write(h, binary.LittleEndian, int64(len(text)))
+	writeInt(h, int64(len(text)))
 	h.WriteString(text)
+}
+
+func writeInt(h *maphash.Hash, n int64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(n))
+	h.Write(b[:])
 }
 
 func clip(s string) string {

@@ -82,6 +82,35 @@ func Prepare(stream syncd.Stream, part string, records []syncd.Record, seen Seen
 		}
 		b.Rows = append(b.Rows, in)
 	}
+	b.fold(stream.Append)
+	slices.SortFunc(b.Rejects, func(x, y store.Reject) int { return slices.Compare(x.Digest[:], y.Digest[:]) })
+	return b
+}
+
+// Merge returns the pages of one stream or part as one, in the order of the list.
+func Merge(stream syncd.Stream, pages []Batch) Batch {
+	if len(pages) == 1 {
+		return pages[0]
+	}
+	var b Batch
+	before := 0 // records of the pages before
+	for _, p := range pages {
+		last := 0
+		for _, in := range p.Rows {
+			last = max(last, in.source+1)
+			in.source += before
+			b.Rows = append(b.Rows, in)
+		}
+		before += last
+		b.Rejects = append(b.Rejects, p.Rejects...)
+		b.Duplicates += p.Duplicates
+	}
+	b.fold(stream.Append)
+	return b
+}
+
+// fold sorts the rows by their key and leaves one of each.
+func (b *Batch) fold(appendOnly bool) {
 	slices.SortFunc(b.Rows, func(x, y Incoming) int {
 		if c := strings.Compare(x.ID, y.ID); c != 0 {
 			return c
@@ -92,7 +121,7 @@ func Prepare(stream syncd.Stream, part string, records []syncd.Record, seen Seen
 	for _, in := range b.Rows {
 		if n := len(kept); n > 0 && kept[n-1].ID == in.ID {
 			b.Duplicates++
-			if !stream.Append && supersedes(in, kept[n-1]) {
+			if !appendOnly && supersedes(in, kept[n-1]) {
 				kept[n-1] = in
 			}
 			continue
@@ -100,8 +129,6 @@ func Prepare(stream syncd.Stream, part string, records []syncd.Record, seen Seen
 		kept = append(kept, in)
 	}
 	b.Rows = kept
-	slices.SortFunc(b.Rejects, func(x, y store.Reject) int { return slices.Compare(x.Digest[:], y.Digest[:]) })
-	return b
 }
 
 // supersedes reports whether a later record of a page replaces an earlier one
@@ -110,13 +137,29 @@ func supersedes(later, earlier Incoming) bool {
 	return later.Mark == 0 || earlier.Mark == 0 || later.Mark >= earlier.Mark
 }
 
-// Remember returns what to hand to the Prepare of the next page.
+// Remember returns what to hand to the Prepare of the next page. What was left
+// out as a duplicate of the page before is not remembered again.
 func (b Batch) Remember() Seen {
 	seen := make(Seen, len(b.Rows))
 	for _, in := range b.Rows {
 		seen[in.ID] = seenHash(in)
 	}
 	return seen
+}
+
+// Unseen returns the records that the page before did not have under their key.
+func (s Seen) Unseen(stream syncd.Stream, part string, records []syncd.Record) []syncd.Record {
+	if len(s) == 0 {
+		return records
+	}
+	prefix := Prefix(stream.Name, part)
+	out := make([]syncd.Record, 0, len(records))
+	for _, r := range records {
+		if _, ok := s[prefix+r.ID]; !ok {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // seenHash tells apart all that a record can say.

@@ -124,6 +124,7 @@ type one struct {
 	notes     []string
 	inputs    []string
 	failures  []error
+	broken    int // walks that failed since the last that did not
 }
 
 // A place is where a cursor stands.
@@ -175,8 +176,10 @@ func (o *one) streams(ctx context.Context) error {
 			continue
 		}
 		parts, err := o.parts(ctx, stream)
-		if err := o.failed(ctx, place{stream: stream.Name}, err); err != nil {
-			return err
+		if err != nil {
+			if err := o.failed(ctx, place{stream: stream.Name}, err); err != nil {
+				return err
+			}
 		}
 		for _, part := range parts {
 			at := place{stream.Name, part}
@@ -220,6 +223,7 @@ func (o *one) parts(ctx context.Context, stream syncd.Stream) ([]string, error) 
 // what failed, and returns it if not.
 func (o *one) failed(ctx context.Context, at place, err error) error {
 	if err == nil {
+		o.broken = 0
 		return nil
 	}
 	var park parker
@@ -231,7 +235,7 @@ func (o *one) failed(ctx context.Context, at place, err error) error {
 		return fmt.Errorf("%s: %w (check the source's credentials)", at, err)
 	}
 	o.failures = append(o.failures, fmt.Errorf("%s: %w", at, err))
-	if len(o.failures) >= maxBroken {
+	if o.broken++; o.broken >= maxBroken {
 		return errors.Join(o.failures...)
 	}
 	return nil

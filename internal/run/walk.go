@@ -26,6 +26,8 @@ type walk struct {
 	fresh   bool            // nothing of it was stored when it began
 	began   time.Time
 
+	load *load // of the pages that were fetched and are not committed yet
+
 	// The fetcher's side: where the pages fetched so far have led.
 	ahead   cursor.State
 	seen    ingest.Seen
@@ -44,6 +46,18 @@ type leg struct {
 	err     error
 }
 
+// bytes is about how much memory a leg takes.
+func (l leg) bytes() int64 {
+	n := 0
+	for _, in := range l.batch.Rows {
+		n += len(in.Data) + len(in.ID) + 64
+	}
+	for _, r := range l.batch.Rejects {
+		n += len(r.Raw) + 256
+	}
+	return int64(n)
+}
+
 // walk reads one stream or part from its cursor to the end.
 func (o *one) walk(ctx context.Context, stream syncd.Stream, at place) error {
 	if o.stopped() {
@@ -59,7 +73,7 @@ func (o *one) walk(ctx context.Context, stream syncd.Stream, at place) error {
 	if err != nil {
 		return err
 	}
-	w := &walk{one: o, stream: stream, at: at, guard: cursor.NewGuard(), ahead: state, fresh: empty, began: state.Walk.Began}
+	w := &walk{one: o, stream: stream, at: at, guard: cursor.NewGuard(), load: newLoad(), ahead: state, fresh: empty, began: state.Walk.Began}
 	if o.Source.MarkMissing && !stream.Append && (stream.Snapshot || state.Walk.Full) {
 		w.listing = ingest.NewListing()
 	}
@@ -67,12 +81,21 @@ func (o *one) walk(ctx context.Context, stream syncd.Stream, at place) error {
 	return w.pages(ctx, state)
 }
 
-// pages fetches and commits page after page. One goroutine fetches, at most one
-// page ahead of the commits.
+// Pages that wait for their commit go in together, up to foldRows records: each
+// transaction has its price. Of those fetched ahead at most about aheadBytes
+// are held in memory, and one page more.
+const (
+	foldRows   = 5000
+	aheadPages = 8
+	aheadBytes = 8 << 20
+)
+
+// pages fetches and commits page after page. One goroutine fetches ahead of the
+// commits.
 func (w *walk) pages(ctx context.Context, state cursor.State) error {
 	base := state.Watermark
 	fetchCtx, cancel := w.fetchContext(ctx)
-	legs := make(chan leg)
+	legs := make(chan leg, aheadPages)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -80,16 +103,19 @@ func (w *walk) pages(ctx context.Context, state cursor.State) error {
 		w.fetch(fetchCtx, legs)
 	}()
 	defer func() { cancel(); <-ended }()
-	for l := range legs {
-		if l.err != nil {
-			return w.stopError(fetchCtx, l.err)
+	for first := range legs {
+		group, then := gather(first, legs)
+		if len(group) > 0 {
+			if err := w.commit(ctx, group); err != nil {
+				return err
+			}
+			if last := group[len(group)-1]; last.step.Done {
+				w.input(last, base)
+				return w.sweep(ctx, last.step)
+			}
 		}
-		if err := w.commit(ctx, l); err != nil {
-			return err
-		}
-		if l.step.Done {
-			w.input(l, base)
-			return w.sweep(ctx, l.step)
+		if then != nil {
+			return w.stopError(fetchCtx, then.err)
 		}
 		if w.stopped() {
 			return errStopped
@@ -98,10 +124,36 @@ func (w *walk) pages(ctx context.Context, state cursor.State) error {
 	return w.stopError(fetchCtx, context.Cause(fetchCtx))
 }
 
+// gather takes what was fetched already and can be committed with first. then
+// is the leg that ended the fetching with an error, if it came to that.
+func gather(first leg, legs <-chan leg) (group []leg, then *leg) {
+	rows := 0
+	for l := first; ; {
+		if l.err != nil {
+			return group, &l
+		}
+		group = append(group, l)
+		rows += len(l.batch.Rows)
+		if l.step.Done || l.step.Broken || l.restart || rows >= foldRows {
+			return group, nil
+		}
+		var ok bool
+		select {
+		case l, ok = <-legs:
+			if !ok {
+				return group, nil
+			}
+		default:
+			return group, nil
+		}
+	}
+}
+
 // fetch sends legs until the walk ends, fails or ctx is cancelled.
 func (w *walk) fetch(ctx context.Context, legs chan<- leg) {
-	for {
+	for w.load.wait(ctx) {
 		l := w.leg(ctx)
+		w.load.add(l.bytes())
 		select {
 		case legs <- l:
 		case <-ctx.Done():
@@ -132,6 +184,8 @@ func (w *walk) leg(ctx context.Context) leg {
 		return leg{err: err}
 	}
 	batch := ingest.Prepare(w.stream, w.at.part, page.Records, w.seen, asked)
+	// What moved here from the page before says nothing about the order.
+	page.Records = w.seen.Unseen(w.stream, w.at.part, page.Records)
 	w.seen = batch.Remember()
 	if w.listing != nil {
 		w.listing.Add(batch)
@@ -188,29 +242,39 @@ func (w *walk) again(note string) leg {
 	return leg{state: w.ahead, step: cursor.Step{State: w.ahead}, restart: true, notes: []string{note}}
 }
 
-// commit writes a leg with its cursor, and ends the run where too much of it
-// can't be ingested.
-func (w *walk) commit(ctx context.Context, l leg) error {
-	tripped := w.tripped(l)
-	cursors := []store.Cursor{w.cursor(w.at, l.state.String(), l.state.Watermark)}
+// commit writes legs with the cursor that follows from the last, and ends the
+// run where too much of them can't be ingested.
+func (w *walk) commit(ctx context.Context, group []leg) error {
+	batches := make([]ingest.Batch, len(group))
+	pages, size, print := int64(0), int64(0), ""
+	for i, l := range group {
+		batches[i] = l.batch
+		size += l.bytes()
+		print = l.print
+		if !l.restart {
+			pages++
+		}
+	}
+	batch, state := ingest.Merge(w.stream, batches), group[len(group)-1].state
+	cursors := []store.Cursor{w.cursor(w.at, state.String(), state.Watermark)}
+	tripped := w.tripped(batch)
 	if tripped {
 		cursors = w.rewind()
 	}
-	pages := int64(1)
-	if l.restart {
-		pages = 0
-	}
 	counters, err := w.Writer.Commit(ctx, w.Lease, ingest.Commit{
-		Stream: w.stream, Part: w.at.part, Batch: l.batch, Cursors: cursors, Fresh: w.fresh,
-		Progress: store.Progress{RunID: w.RunID, Pages: pages, Input: l.print},
+		Stream: w.stream, Part: w.at.part, Batch: batch, Cursors: cursors, Fresh: w.fresh,
+		Progress: store.Progress{RunID: w.RunID, Pages: pages, Input: print},
 	})
 	if err != nil {
 		return err
 	}
+	w.load.add(-size)
 	w.counters = w.counters.Add(counters)
 	w.one.pages += pages
-	w.cursors[w.at] = l.state
-	w.remark(l)
+	w.cursors[w.at] = state
+	for _, l := range group {
+		w.remark(l)
+	}
 	if w.OnPage != nil {
 		w.OnPage(Event{w.at.stream, w.at.part, w.one.pages, w.counters})
 	}
@@ -225,9 +289,9 @@ func (w *walk) commit(ctx context.Context, l leg) error {
 // change of format behind it: above minTrip rejects and the allowed share.
 const minTrip = 100
 
-func (w *walk) tripped(l leg) bool {
-	rejected := w.counters.Rejected + int64(len(l.batch.Rejects))
-	all := w.counters.Records() + int64(len(l.batch.Rejects)+len(l.batch.Rows))
+func (w *walk) tripped(b ingest.Batch) bool {
+	rejected := w.counters.Rejected + int64(len(b.Rejects))
+	all := w.counters.Records() + int64(len(b.Rejects)+len(b.Rows))
 	return rejected > minTrip && rejected*100 > all*int64(w.Source.MaxRejects)
 }
 
