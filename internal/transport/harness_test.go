@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/internal/testdata"
@@ -48,8 +49,8 @@ func serve(c net.Conn, n *atomic.Int64, h handle) {
 	}
 }
 
-// pipeBase returns a real HTTP client whose connections are pipes to h, for
-// bubbles of fake time.
+// pipeBase returns a real HTTP client whose connections are pipes to h. It is
+// for bubbles of fake time only.
 func pipeBase(t *testing.T, h handle) *http.Transport {
 	var n atomic.Int64
 	base := NewBase()
@@ -59,7 +60,10 @@ func pipeBase(t *testing.T, h handle) *http.Transport {
 		go serve(theirs, &n, h)
 		return ours, nil
 	}
-	t.Cleanup(base.CloseIdleConnections)
+	t.Cleanup(func() {
+		base.CloseIdleConnections()
+		time.Sleep(time.Hour) // until h notices, whatever it waits for
+	})
 	return base
 }
 
