@@ -106,8 +106,12 @@ func (t *tx) Change(ctx context.Context, changes []store.Change) error {
 		return err
 	}
 	n := len(changes)
-	if n == 0 {
+	what := fmt.Sprintf("append %d changes of source %s", n, t.lease.Key)
+	switch {
+	case n == 0:
 		return nil
+	case n >= copyFrom:
+		return t.copyRows(ctx, what, copyChanges, func(b []byte) []byte { return encodeChanges(b, t.lease.Key, changes) })
 	}
 	ids, streams, kinds, runs := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	versions, marks := make([]int64, n), make([]int64, n)
@@ -115,7 +119,7 @@ func (t *tx) Change(ctx context.Context, changes []store.Change) error {
 		c := &changes[i]
 		ids[i], streams[i], kinds[i], runs[i], versions[i], marks[i] = c.ID, c.Stream, c.Kind, c.RunID, c.Version, c.Mark
 	}
-	t.queue(fmt.Sprintf("append %d changes of source %s", n, t.lease.Key), changeStatement,
+	t.queue(what, changeStatement,
 		t.lease.User, t.lease.Provider, ids, streams, kinds, versions, marks, runs)
 	return nil
 }

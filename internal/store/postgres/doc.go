@@ -7,6 +7,7 @@
 //	pooler=transaction   a pooler such as PgBouncer is in between and gives out
 //	                     a server connection per transaction. No prepared
 //	                     statement, session setting or session lock is used then.
+//	pooler=session       it gives out a server connection per client.
 //
 // How a page is committed. Update sends BEGIN and the check of the lease
 // together with the first read; what needs no answer (cursor, counters,

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -35,11 +36,17 @@ func parse(dsn string) (config *pgxpool.Config, pooled bool, err error) {
 	params := config.ConnConfig.RuntimeParams
 	mode := params["pooler"]
 	delete(params, "pooler")
+	// The server ends what takes too long, whatever became of the client.
 	switch mode {
-	case "", "session":
-		// The server ends what takes too long, whatever became of the client.
+	case "":
 		setDefault(params, "statement_timeout", milliseconds(statementTimeout))
 		setDefault(params, "idle_in_transaction_session_timeout", milliseconds(idleTimeout))
+	case "session": // a pooler takes no such startup parameters
+		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, "SET statement_timeout = "+milliseconds(statementTimeout)+
+				"; SET idle_in_transaction_session_timeout = "+milliseconds(idleTimeout))
+			return err
+		}
 	case "transaction":
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		config.ConnConfig.StatementCacheCapacity = 0

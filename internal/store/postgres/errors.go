@@ -19,8 +19,8 @@ import (
 var errAgain = errors.New("the transaction collided with another")
 
 // ErrPooler: prepared statements got lost, as they do behind a pooler in
-// transaction mode.
-var ErrPooler = errors.New("a pooler in transaction mode is between syncd and PostgreSQL: add pooler=transaction to the store's DSN")
+// transaction mode, or a startup parameter was refused, as poolers do.
+var ErrPooler = errors.New("a pooler is between syncd and PostgreSQL: add pooler=transaction to the store's DSN (or pooler=session, if that is its mode)")
 
 // ErrSchema: a table or column is not there.
 var ErrSchema = errors.New("the schema is not up to date: run `syncd migrate`")
@@ -92,6 +92,9 @@ func kindOf(pg *pgconn.PgError) error {
 			return store.ErrFull
 		}
 		return store.ErrUnreachable
+	}
+	if pg.Code == "08P01" && strings.Contains(pg.Message, "unsupported startup parameter") {
+		return ErrPooler // https://www.pgbouncer.org/config.html#ignore_startup_parameters
 	}
 	if strings.HasPrefix(pg.Code, "08") { // connection exceptions
 		return store.ErrUnreachable

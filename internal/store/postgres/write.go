@@ -54,7 +54,7 @@ func (t *tx) Insert(ctx context.Context, rows []store.Row) error {
 	}
 	what := fmt.Sprintf("insert %d records of source %s", len(rows), t.lease.Key)
 	if len(rows) >= copyFrom && !anyDeleted(rows) {
-		return t.copyRecords(ctx, what, rows)
+		return t.copyRows(ctx, what, copyRecords, func(b []byte) []byte { return encodeRecords(b, t.lease.Key, rows) })
 	}
 	return t.writeRows(ctx, what, insertStatement, rows)
 }
