@@ -133,7 +133,7 @@ func (l *loader) top(root *yaml.Node, f *fileShape) {
 	}
 	l.listen(&f.Listen)
 	within(l, &f.Workers, 1, 1000)
-	within(l, &f.Lease, 5*time.Second, time.Hour)
+	within(l, &f.Lease, time.Second, time.Hour)
 	within(l, &f.Grace, 0, 10*time.Minute)
 	within(l, &f.Spread, 0, maxSpread)
 	within(l, &f.Limits.Body, 1<<10, 1<<30)
