@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"golang.org/x/text/encoding/htmlindex"
@@ -121,16 +122,26 @@ func toUTF8(contentType string, body []byte) ([]byte, error) {
 	}
 	encoding, err := htmlindex.Get(charset)
 	if err != nil {
-		return nil, permanent("the answer has the unknown charset %.40q", charset)
+		return nil, permanent("the answer has the unknown charset %s", named(charset))
 	}
 	if name, err := htmlindex.Name(encoding); err == nil && name == "utf-8" {
 		return body, nil
 	}
 	decoded, err := encoding.NewDecoder().Bytes(body)
 	if err != nil || bytes.ContainsRune(decoded, '\ufffd') {
-		return nil, permanent("the answer is not in the charset that it declares, %.40q", charset)
+		return nil, permanent("the answer is not in the charset that it declares, %s", named(charset))
 	}
 	return decoded, nil
+}
+
+var plainName = regexp.MustCompile(`^[a-z0-9_.:-]{1,20}$`)
+
+// named quotes a name that an answer gives to something, if it can be one.
+func named(text string) string {
+	if !plainName.MatchString(text) {
+		return "of no known name"
+	}
+	return strconv.Quote(text)
 }
 
 func tooLarge(limit int64) error {

@@ -70,7 +70,6 @@ func (g *guard) next(h hop, resp *http.Response) (to hop, follow bool, err error
 		return hop{}, false, permanent("%d redirect to what is not a URL", resp.StatusCode)
 	}
 	u.User, u.Fragment = nil, ""
-	g.sign.unsign(u)
 	to = hop{url: u, method: h.method, header: h.header, home: h.home, count: h.count + 1}
 	away := !sameOrigin(u, h.url)
 	switch {
@@ -84,9 +83,12 @@ func (g *guard) next(h hop, resp *http.Response) (to hop, follow bool, err error
 		return hop{}, false, permanent("%d redirect to %s, which is another origin and not allowed", resp.StatusCode, g.sign.redact(origin(u)))
 	case away || !h.home:
 		g.leave(&to)
-		if text := u.String(); g.sign.redact(text) != text {
+		if text := to.url.String(); g.sign.redact(text) != text {
 			return hop{}, false, permanent("%d redirect to %s that carries the credentials along", resp.StatusCode, g.sign.redact(origin(u)))
 		}
+	}
+	if to.home {
+		g.sign.unsign(to.url)
 	}
 	return to, true, nil
 }

@@ -53,7 +53,7 @@ func newSigner(auth syncd.Auth, credentials map[string]vault.Secret) (*signer, e
 		return s, nil
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("no credentials: set credentials: { %s: ... }", strings.Join(keys, ": ..., "))
+		return nil, fmt.Errorf("no credentials: set credentials: { %s: ... }", strings.Join(missing, ": ..., "))
 	}
 	s.signs, s.secret = true, credentials[keys[len(keys)-1]]
 	if auth.Scheme == syncd.Basic {

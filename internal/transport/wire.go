@@ -142,7 +142,7 @@ func (s *Stack) open(resp *http.Response, w *watch, unpack bool) error {
 		return nil
 	case "gzip", "x-gzip":
 	default:
-		return permanent("the answer has the unexpected content encoding %.40q", s.sign.redact(coding))
+		return permanent("the answer has the unexpected content encoding %s", named(coding))
 	}
 	resp.Body = &unpacker{wire: body}
 	resp.Header.Del("Content-Encoding")
