@@ -122,7 +122,7 @@ func numbered(format string, n int64, text string) (syncd.Mark, error) {
 }
 
 func inRange(m syncd.Mark, text string) (syncd.Mark, error) {
-	if m == 0 {
+	if m < 0 {
 		return 0, syncd.Reject("bad_time", "the mark %q is out of range", text)
 	}
 	return m, nil
