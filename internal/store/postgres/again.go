@@ -17,14 +17,14 @@ const (
 	reconnect = 1
 )
 
-// errBroken marks a connection that broke before COMMIT was sent: nothing was
-// written.
-var errBroken = errors.New("the connection broke before the commit")
+// errBroken marks a connection that broke before anything could be written:
+// before COMMIT was sent, or while something was only read.
+var errBroken = errors.New("the connection broke")
 
 // again runs f until it neither collides nor breaks, within the limits above,
 // with a random pause in between that doubles. What still collides then is
 // store.ErrConflict.
-func again(ctx context.Context, f func() error) error {
+func (s *Store) again(ctx context.Context, f func() error) error {
 	pause := 4 * time.Millisecond
 	broken := 0
 	for n := 1; ; n++ {
@@ -36,6 +36,7 @@ func again(ctx context.Context, f func() error) error {
 			}
 		case errors.Is(err, errBroken) && broken < reconnect && ctx.Err() == nil:
 			broken++
+			s.pool.Reset() // after a restart of the server, every other one is broken too
 		default:
 			return err
 		}

@@ -90,7 +90,7 @@ func (s *Store) apply(ctx context.Context, specs []store.Spec, all bool) (store.
 		return done, err
 	}
 	args = append(args, all)
-	err = again(ctx, func() error {
+	err = s.again(ctx, func() error {
 		ctx, cancel := s.bounded(ctx)
 		defer cancel()
 		err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {

@@ -34,7 +34,7 @@ func (s *Store) Migrate(ctx context.Context) ([]store.Migration, error) {
 		return nil, err
 	}
 	var done []store.Migration
-	err = again(ctx, func() error {
+	err = s.again(ctx, func() error {
 		done = nil
 		// Read committed: what is read after the lock must be what the last
 		// holder of the lock wrote.

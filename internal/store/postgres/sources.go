@@ -66,7 +66,7 @@ func (s *Store) whyNot(ctx context.Context, what string, key store.Key) error {
 // and a purge that was broken off goes on when it is asked for again.
 func (s *Store) Remove(ctx context.Context, key store.Key, purge bool) error {
 	what := "remove source " + key.String()
-	err := again(ctx, func() error {
+	err := s.again(ctx, func() error {
 		ctx, cancel := s.bounded(ctx)
 		defer cancel()
 		return fail(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return removeSource(ctx, tx, key) }), "%s", what)

@@ -13,7 +13,7 @@ import (
 // Update implements store.Pages. The isolation is read committed, whatever the
 // database's default: the lock on the source's row orders the writers.
 func (s *Store) Update(ctx context.Context, lease store.Lease, f func(ctx context.Context, tx store.Tx) error) error {
-	return again(ctx, func() error { return s.update(ctx, lease, f) })
+	return s.again(ctx, func() error { return s.update(ctx, lease, f) })
 }
 
 func (s *Store) update(ctx context.Context, lease store.Lease, f func(ctx context.Context, tx store.Tx) error) error {
