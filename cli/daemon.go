@@ -97,7 +97,7 @@ func (a *app) daemon(ctx context.Context, cfg *config.Config) error {
 func (a *app) scheduler(s store.Store, table scheduler.Table, cfg *config.Config, log *slog.Logger) *scheduler.Scheduler {
 	return &scheduler.Scheduler{
 		Store: s, Table: table, Keeper: scheduler.NewKeeper(s, cfg.Lease), Owner: owner(),
-		Workers: cfg.Workers, TTL: cfg.Lease, Grace: cfg.Grace, Log: log,
+		Workers: cfg.Workers, TTL: cfg.Lease, Grace: cfg.Grace, Log: log, Sources: s.Sources,
 	}
 }
 

@@ -46,6 +46,10 @@ type Scheduler struct {
 	Grace   time.Duration // how long runs have to end once ctx is done
 	Log     *slog.Logger
 
+	// Sources lists the store's sources, to put their schedules right when the
+	// database's clock was set back. Nil leaves them.
+	Sources func(context.Context, store.SourceFilter) ([]store.Source, error)
+
 	Started func(Task)         // a run begins; nil is allowed
 	Ended   func(Task, Result) // a run has ended and its row is closed; nil is allowed
 }
@@ -63,6 +67,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	keeping, stopKeeping := context.WithCancel(hard)
 	defer stopKeeping()
 	go s.Keeper.Run(keeping)
+	go s.watchClock(ctx)
 
 	var runs sync.WaitGroup
 	free := make(chan struct{}, s.Workers)

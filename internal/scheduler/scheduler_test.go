@@ -370,3 +370,49 @@ func TestAnUnknownSourceIsLeftAlone(t *testing.T) {
 type nothing struct{}
 
 func (nothing) Entry(store.Key) (Entry, bool) { return Entry{}, false }
+
+// The database's clock is set back by an hour: interval schedules go on within
+// one interval, and no slot of a cron schedule is run twice.
+func TestTheClockIsSetBack(t *testing.T) {
+	for name, expr := range map[string]string{"interval": "@every 5m", "cron": "*/5 * * * *"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var back time.Duration
+				s := memory.New(func() time.Time {
+					mu.Lock()
+					defer mu.Unlock()
+					return time.Now().Add(-back)
+				})
+				parsed, err := schedule.Parse(expr, time.UTC)
+				if err != nil {
+					t.Fatal(err)
+				}
+				table := Timetable{Schedule: parsed, CatchUp: true}
+				add(t, s, table, alice)
+				w := newWitness(t, time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 80*time.Minute)
+				defer cancel()
+				time.AfterFunc(12*time.Minute, func() {
+					mu.Lock()
+					defer mu.Unlock()
+					back = time.Hour
+				})
+				d := daemon(s, "a", Entry{table, w.run})
+				d.Sources = s.Sources
+				d.Run(ctx)
+				seen := map[time.Time]bool{}
+				for _, task := range w.ran {
+					if seen[task.Run.Tick] {
+						t.Errorf("the tick %s was run twice", task.Run.Tick)
+					}
+					seen[task.Run.Tick] = true
+				}
+				// Two before, and then: each interval; or none until the hour is made up for.
+				if want := map[string]int{"interval": 15, "cron": 3}[name]; len(w.ran) < want || len(w.ran) > want+1 {
+					t.Errorf("%d runs, want about %d", len(w.ran), want)
+				}
+			})
+		})
+	}
+}
