@@ -111,7 +111,7 @@ func (c *Client) do(req *http.Request) (*Response, error) {
 	if err := refusal(req, resp); err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(resp.Body)
+	body, err := wholeBody(resp.Body)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: read the answer: %w", req.Method, bare(req.URL), err)
 	}
@@ -120,6 +120,14 @@ func (c *Client) do(req *http.Request) (*Response, error) {
 		u = resp.Request.URL
 	}
 	return &Response{Status: resp.StatusCode, Header: resp.Header, Body: body, URL: u}, nil
+}
+
+// wholeBody reads a body; one that is in memory already is not copied.
+func wholeBody(body io.Reader) ([]byte, error) {
+	if b, ok := body.(interface{ Bytes() []byte }); ok {
+		return b.Bytes(), nil
+	}
+	return io.ReadAll(body)
 }
 
 // refusal returns the error that an answer other than 2xx is.
