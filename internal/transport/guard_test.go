@@ -224,7 +224,7 @@ func TestTooManyRedirects(t *testing.T) {
 	n := 0
 	s := newStack(t, Config{Base: handler(func(w http.ResponseWriter, r *http.Request) {
 		n++
-		http.Redirect(w, r, fmt.Sprintf("/%d", n), 302)
+		http.Redirect(w, r, fmt.Sprintf("/%d", n), http.StatusFound)
 	})})
 	_, err := newClient(t, s, "http://api.test").Get(t.Context(), "0", nil)
 	if err == nil || !strings.Contains(err.Error(), "more than 5 redirects") || n != 6 {
