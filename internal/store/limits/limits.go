@@ -33,9 +33,12 @@ func Key(k store.Key) error {
 	return text("provider", k.Provider, 1, MaxProvider)
 }
 
+// ID reports, as a *store.DataError, why no record can have this external id.
+func ID(id string) error { return text("external id", id, 1, MaxExternalID) }
+
 // Row reports, as a *store.DataError, why a record can't be stored.
 func Row(r store.Row) error {
-	if err := text("external id", r.ID, 1, MaxExternalID); err != nil {
+	if err := ID(r.ID); err != nil {
 		return err
 	}
 	if err := text("stream", r.Stream, 1, MaxStream); err != nil {
