@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -40,6 +41,7 @@ func (e usageError) Unwrap() error { return e.error }
 
 // Main runs the program with the given connectors and exits.
 func Main(connectors []syncd.Connector) {
+	log.SetOutput(io.Discard) // net/http writes what odd providers send there
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	code := Run(ctx, connectors, os.Args[1:], Streams{os.Stdin, os.Stdout, os.Stderr})
