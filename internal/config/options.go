@@ -308,9 +308,19 @@ func describe(out []Option, prefix string, v reflect.Value) []Option {
 	for _, f := range shapeOf(v.Type()).fields {
 		to := reflect.New(f.typ).Elem()
 		to.Set(v.FieldByIndex(f.index))
+		if to.Kind() == reflect.Pointer {
+			value := reflect.New(f.typ.Elem()).Elem()
+			if !to.IsNil() {
+				value.Set(to.Elem())
+			}
+			to = value
+		}
 		o := Option{Key: prefix + f.key, Doc: f.doc}
 		parse, noun := d.scalar(to)
+		_, spelled := to.Addr().Interface().(encoding.TextUnmarshaler)
 		switch {
+		case spelled:
+			o.Type = "text"
 		case parse != nil:
 			o.Type, _, _ = strings.Cut(strings.TrimPrefix(noun, "a "), " such as ")
 		case to.Kind() == reflect.Struct:
@@ -322,9 +332,21 @@ func describe(out []Option, prefix string, v reflect.Value) []Option {
 			o.Type = "mapping"
 		}
 		if !isZero(to) {
-			o.Default = strings.TrimSpace(fmt.Sprint(to.Interface()))
+			o.Default = spell(to)
 		}
 		out = append(out, o)
 	}
 	return out
+}
+
+// spell writes a default as the configuration would have it.
+func spell(v reflect.Value) string {
+	if v.Kind() != reflect.Slice {
+		return amount(v.Interface())
+	}
+	list := make([]string, v.Len())
+	for i := range list {
+		list[i] = amount(v.Index(i).Interface())
+	}
+	return "[" + strings.Join(list, ", ") + "]"
 }

@@ -122,7 +122,7 @@ func parseUnits(text string, units []unit, example, complete, usage string) (int
 // parseDecimal reads digits with at most one point between them.
 func parseDecimal(digits string) (*big.Rat, bool) {
 	whole, fraction, point := strings.Cut(digits, ".")
-	if whole == "" || point && fraction == "" || strings.Contains(fraction, ".") || len(digits) > 30 {
+	if strings.Trim(digits, "0123456789.") != "" || whole == "" || point && fraction == "" || strings.Contains(fraction, ".") || len(digits) > 30 {
 		return nil, false
 	}
 	return new(big.Rat).SetString(digits)
