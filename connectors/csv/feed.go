@@ -37,7 +37,7 @@ type walk struct {
 	open  int    // its index
 }
 
-// fetch implements Stream.Fetch. See page for what a page is.
+// fetch implements Stream.Fetch.
 func (f *feed) fetch(ctx context.Context, req syncd.Request) (syncd.Page, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

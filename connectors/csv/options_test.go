@@ -85,13 +85,17 @@ func TestResolvePaths(t *testing.T) {
 	}
 }
 
-// Every option says what it does, and where it matters what it costs.
-func TestDocTags(t *testing.T) {
+// Every option says what it does, and has its row in the documentation.
+func TestDocumented(t *testing.T) {
+	page := read(t, filepath.Join("..", "..", "docs", "csv.md"))
 	options := reflect.TypeFor[Options]()
 	for i := range options.NumField() {
 		f := options.Field(i)
 		if f.Tag.Get("yaml") == "" || f.Tag.Get("doc") == "" {
 			t.Errorf("%s: yaml %q, doc %q", f.Name, f.Tag.Get("yaml"), f.Tag.Get("doc"))
+		}
+		if !strings.Contains(page, "\n| `"+f.Tag.Get("yaml")+"` |") {
+			t.Errorf("docs/csv.md has no row for %s", f.Tag.Get("yaml"))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"github.com/syncdhq/syncd"
 )
@@ -68,7 +69,7 @@ func (at *position) nextFile() {
 // row turns a row into a record and holds a last line without line end back.
 func (f *feed) row(t *table, in *input, w *walk, sp span, at *position, page *syncd.Page) syncd.Record {
 	r := t.record(sp, at.Before+sp.line)
-	r.Place = fmt.Sprintf("%sline %d", f.prefix(w, in), sp.line)
+	r.Place = f.prefix(w, in) + "line " + strconv.FormatInt(sp.line, 10)
 	if !sp.ended && !f.plan.AllowUnterminated {
 		r.Err = syncd.Reject("unterminated_line", "line %d, the last one, has no line end, so it may have been cut (allow_unterminated)", sp.line)
 		at.Held = append(slices.Clone(at.Held), at.File)

@@ -20,12 +20,13 @@ func (t *table) record(sp span, number int64) syncd.Record {
 	if r.Err = t.malformed(sp); r.Err != nil {
 		return r
 	}
-	values := make([][]byte, len(sp.fields))
-	size := 2
+	values, size := t.values[:0], 2
 	for i, f := range sp.fields {
-		values[i] = t.charset.text(f)
-		size += len(t.keys[i]) + len(values[i])
+		v := t.charset.text(f)
+		values = append(values, v)
+		size += len(t.keys[i]) + len(v)
 	}
+	t.values = values
 	r.Data = make([]byte, 0, size+size/16)
 	for i, v := range values {
 		r.Data = appendText(append(r.Data, t.keys[i]...), v)
@@ -65,14 +66,18 @@ func (t *table) externalID(values [][]byte, number int64) (string, error) {
 		}
 		return hex.EncodeToString(h.Sum(nil)[:16]), nil
 	}
-	var parts []string
+	parts := make([]string, 0, 8)
 	for _, i := range t.id {
 		v := string(values[i])
 		if strings.TrimSpace(v) == "" {
 			return "", syncd.Reject("missing_external_id", "the key column %q is empty", t.columns[i])
 		}
-		if damaged.MatchString(v) {
-			return v, syncd.Reject("scientific_id", "%q in the key column %q is a number that a spreadsheet has rounded", v, t.columns[i])
+		if strings.Contains(v, "E+") && damaged.MatchString(v) {
+			id := ""
+			if len(t.id) == 1 {
+				id = v
+			}
+			return id, syncd.Reject("scientific_id", "%q in the key column %q is a number that a spreadsheet has rounded", v, t.columns[i])
 		}
 		if len(t.id) == 1 {
 			return v, nil

@@ -26,6 +26,8 @@ type table struct {
 	firstLine int64
 	last      int64 // where the rows end and the footer begins
 	footer    int   // lines left out there
+
+	values [][]byte // of the row at hand
 }
 
 // openTable opens an input and checks what must hold for the file as a whole.
