@@ -12,6 +12,9 @@ import (
 	"github.com/syncdhq/syncd/internal/store"
 )
 
+// shortly bounds what must not take long.
+const shortly = 10 * time.Second
+
 var alice = store.Key{User: "alice", Provider: "github"}
 
 // migrated returns a store on an empty database of the test's own, and its DSN.
