@@ -1,15 +1,11 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -171,182 +167,9 @@ func shows(text, value string) bool {
 	return false
 }
 
-// clone copies a value deeply, as far as decoding could change it.
-func clone(v reflect.Value) reflect.Value {
-	out := reflect.New(v.Type()).Elem()
-	out.Set(v)
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			out.Set(reflect.New(v.Type().Elem()))
-			out.Elem().Set(clone(v.Elem()))
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if out.Field(i).CanSet() {
-				out.Field(i).Set(clone(v.Field(i)))
-			}
-		}
-	case reflect.Slice:
-		if !v.IsNil() {
-			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
-			for i := range v.Len() {
-				out.Index(i).Set(clone(v.Index(i)))
-			}
-		}
-	case reflect.Map:
-		if !v.IsNil() {
-			out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
-			for it := v.MapRange(); it.Next(); {
-				out.SetMapIndex(it.Key(), clone(it.Value()))
-			}
-		}
-	}
-	return out
-}
-
-// fingerprint identifies settings. Fields with their zero value do not count,
-// so that a new option changes nothing for those who do not set it.
-func (d *decoder) fingerprint(connector, base string, o syncd.Options) string {
-	text := strconv.AppendQuote(make([]byte, 0, 256), connector)
-	text = strconv.AppendQuote(text, base)
-	text = d.canonical(text, reflect.ValueOf(o))
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
-}
-
-// canonical spells a value: fields by their keys in order, without zero values.
-func (d *decoder) canonical(to []byte, v reflect.Value) []byte {
-	switch v.Kind() {
-	case reflect.Pointer:
-		return d.canonical(to, v.Elem())
-	case reflect.Struct:
-		to = append(to, '{')
-		for _, f := range d.shape(v.Type()).sorted {
-			if value := v.FieldByIndex(f.index); !isZero(value) {
-				to = strconv.AppendQuote(to, f.key)
-				if f.text {
-					to = marshalled(to, value)
-				} else {
-					to = d.canonical(to, value)
-				}
-			}
-		}
-		return append(to, '}')
-	case reflect.Slice:
-		to = append(to, '[')
-		for i := range v.Len() {
-			to = append(d.canonical(to, v.Index(i)), ',')
-		}
-		return append(to, ']')
-	case reflect.Map:
-		names := v.MapKeys()
-		slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-		to = append(to, '{')
-		for _, name := range names {
-			to = strconv.AppendQuote(to, name.String())
-			to = append(d.canonical(to, v.MapIndex(name)), ',')
-		}
-		return append(to, '}')
-	case reflect.String:
-		return strconv.AppendQuote(to, v.String())
-	case reflect.Bool:
-		return strconv.AppendBool(to, v.Bool())
-	}
-	if v.CanInt() {
-		return strconv.AppendInt(to, v.Int(), 10)
-	}
-	return fmt.Append(to, v)
-}
-
-// marshalled spells a value that spells itself, such as a time.
-func marshalled(to []byte, v reflect.Value) []byte {
-	text, err := v.Interface().(encoding.TextMarshaler).MarshalText()
-	if err != nil {
-		return fmt.Append(to, v)
-	}
-	return strconv.AppendQuote(to, string(text))
-}
-
-func isZero(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Slice, reflect.Map:
-		return v.Len() == 0
-	}
-	return v.IsZero()
-}
-
 // noRequests is under the client that options are checked with.
 type noRequests struct{}
 
 func (noRequests) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("no requests can be made while the configuration is checked")
-}
-
-// An Option is one setting of a connector, for listings.
-type Option struct {
-	Key     string // in a nested struct with the keys around it: filter.state
-	Type    string // text, number, true or false, duration, list, mapping
-	Default string // "" for none
-	Doc     string
-}
-
-// Describe lists the options of a connector.
-func Describe(c syncd.Connector) []Option {
-	if c.Options == nil {
-		return nil
-	}
-	v := reflect.ValueOf(c.Options())
-	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		return nil
-	}
-	return describe(nil, "", v.Elem())
-}
-
-func describe(out []Option, prefix string, v reflect.Value) []Option {
-	d := &decoder{}
-	for _, f := range shapeOf(v.Type()).fields {
-		to := reflect.New(f.typ).Elem()
-		to.Set(v.FieldByIndex(f.index))
-		if to.Kind() == reflect.Pointer {
-			value := reflect.New(f.typ.Elem()).Elem()
-			if !to.IsNil() {
-				value.Set(to.Elem())
-			}
-			to = value
-		}
-		o := Option{Key: prefix + f.key, Doc: f.doc}
-		parse, noun := d.scalar(to)
-		_, spelled := to.Addr().Interface().(encoding.TextUnmarshaler)
-		switch {
-		case spelled:
-			o.Type = "text"
-		case parse != nil:
-			o.Type, _, _ = strings.Cut(strings.TrimPrefix(noun, "a "), " such as ")
-		case to.Kind() == reflect.Struct:
-			out = describe(out, o.Key+".", to)
-			continue
-		case to.Kind() == reflect.Slice:
-			o.Type = "list"
-		default:
-			o.Type = "mapping"
-		}
-		if !isZero(to) {
-			o.Default = spell(to)
-		}
-		out = append(out, o)
-	}
-	return out
-}
-
-// spell writes a default as the configuration would have it.
-func spell(v reflect.Value) string {
-	if v.Kind() != reflect.Slice {
-		return amount(v.Interface())
-	}
-	list := make([]string, v.Len())
-	for i := range list {
-		list[i] = amount(v.Index(i).Interface())
-	}
-	return "[" + strings.Join(list, ", ") + "]"
 }

@@ -205,6 +205,7 @@ func (l *level) UnmarshalText(text []byte) error {
 }
 
 func (o *odd) Streams(*syncd.Client) ([]syncd.Stream, error) {
+	o.secret = "set by the connector itself"
 	return []syncd.Stream{{Name: "a", Fetch: noFetch}}, nil
 }
 
@@ -218,7 +219,7 @@ func TestOddOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	eight := 8
-	want := &odd{Key: oneOrMore{"a"}, Ptr: &eight, Level: 4, embedded: embedded{true}, Small: 255}
+	want := &odd{secret: "set by the connector itself", Key: oneOrMore{"a"}, Ptr: &eight, Level: 4, embedded: embedded{true}, Small: 255}
 	if diff := cmp.Diff(want, cfg.Sources[0].Options, cmp.AllowUnexported(odd{}, embedded{})); diff != "" {
 		t.Errorf("options (-want +got)\n%s", diff)
 	}

@@ -82,6 +82,9 @@ func plainCause(err error) string {
 // unquoted finds the values that begin with * or @ without quotes: schedules.
 func (d *document) unquoted() (found []Error) {
 	for i, text := range d.allLines() {
+		if !strings.ContainsAny(text, "*@") {
+			continue
+		}
 		spans := [][2]int{}
 		if n := len(beforeValue.FindString(text)); n < len(text) {
 			spans = append(spans, [2]int{n, len(text)})
