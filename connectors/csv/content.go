@@ -19,7 +19,6 @@ type content struct {
 	start   int64 // past the byte order mark
 	end     int64
 	charset charset // of what is in file
-	head    []byte
 	newline byte
 }
 
