@@ -14,7 +14,10 @@ type Stream struct {
 	Sequence  bool          // marks are sequence numbers, not times
 	Snapshot  bool          // a walk lists every record there is, so what it does not list is gone
 	Append    bool          // records never change once written (events, ledgers): the first copy stays
-	Version   int           // raised when the records' meaning changes: everything is read once more
+	// Increments says that even a walk over everything may not list all that
+	// there is (files that come and go): nothing is deleted by absence.
+	Increments bool
+	Version    int // raised when the records' meaning changes: everything is read once more
 
 	// Parts returns the sub-lists that are read one by one, each with its own
 	// cursor (calendars, repositories). A part is named by what never changes,

@@ -58,6 +58,12 @@ type daemon struct {
 
 func (a *app) daemon(ctx context.Context, cfg *config.Config) error {
 	log := newLog(a.Err, cfg.Log)
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	changed, err := config.Watch(watching, cfg.Path)
+	if err != nil {
+		return err
+	}
 	s, err := a.open(ctx, cfg)
 	if err != nil {
 		return err
@@ -75,11 +81,7 @@ func (a *app) daemon(ctx context.Context, cfg *config.Config) error {
 	}
 	defer stopWeb()
 	d.greet(ctx)
-	reloads, stopReloads := context.WithCancel(ctx)
-	defer stopReloads()
-	if err := d.watch(reloads); err != nil {
-		return err
-	}
+	go d.watch(watching, changed)
 	debug.FreeOSMemory() // reading a large configuration takes much more than keeping it
 
 	sched := a.scheduler(s, d.fleet, cfg, log)
@@ -152,8 +154,19 @@ func (d *daemon) greet(ctx context.Context) {
 	d.log.Info("syncd runs", "version", version(), "store", cfg.StoreName(), "sources", len(cfg.Sources),
 		"providers", len(cfg.Providers), "due now", over.Due)
 	if over.Due == 0 {
+		d.nothingDue(ctx)
 		d.lookAround()
 	}
+}
+
+// nothingDue says when there will be something to do.
+func (d *daemon) nothingDue(ctx context.Context) {
+	at, ok, err := d.store.NextWake(ctx)
+	if err != nil || !ok {
+		d.log.Info("nothing is due: there is no source that is not paused")
+		return
+	}
+	d.log.Info("nothing is due before " + when(at))
 }
 
 // lookAround says where to look, once what was due has been done.
@@ -163,29 +176,22 @@ func (d *daemon) lookAround() {
 	d.log.Info("look around with: syncd status, syncd runs list, syncd rejects list (each with --config " + file + ")")
 }
 
-// watch reads the configuration again at SIGHUP and when its file changes.
-func (d *daemon) watch(ctx context.Context) error {
-	changed, err := config.Watch(ctx, d.fleet.config().Path)
-	if err != nil {
-		return err
-	}
+// watch reads the configuration again at SIGHUP and when its file has changed.
+func (d *daemon) watch(ctx context.Context, changed <-chan struct{}) {
 	hup := make(chan os.Signal, 1)
 	if hangup != nil {
 		signal.Notify(hup, hangup)
-	}
-	go func() {
 		defer signal.Stop(hup)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-hup:
-			case <-changed:
-			}
-			d.reload(ctx)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+		case <-changed:
 		}
-	}()
-	return nil
+		d.reload(ctx)
+	}
 }
 
 // reload puts the file's configuration in force, or keeps the old one and says

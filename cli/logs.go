@@ -35,22 +35,24 @@ func isTerminal(w any) bool {
 
 // logRun says in one line what a run did.
 func logRun(log *slog.Logger, key store.Key, res run.Result, took time.Duration) {
-	log = log.With("user", key.User, "provider", key.Provider, "took", took.Round(time.Millisecond))
-	said := summary(res)
+	name := oneLine(key.String())
+	log = log.With("user", key.User, "provider", key.Provider, "state", res.State, "took", took.Round(time.Millisecond))
 	switch res.State {
 	case store.Failed:
-		log.Error("sync failed", "did", said, "error", oneLine(firstLine(res.Err.Error())))
+		log.Error(name+": failed after "+summary(res), "error", oneLine(firstLine(res.Err.Error())))
 	case store.Lost:
-		log.Error("another daemon has taken this source over", "did", said)
-	default:
-		level := slog.LevelInfo
+		log.Error(name + ": another daemon has taken this source over")
+	case store.Done:
 		if res.Counters.Rejected > 0 {
-			level = slog.LevelWarn
+			log.Warn(fmt.Sprintf("%s: %s (see: syncd rejects list %s)", name, summary(res), name))
+			break
 		}
-		log.Log(nil, level, sentence(res), "did", said)
+		log.Info(name + ": " + summary(res))
+	default:
+		log.Info(fmt.Sprintf("%s: %s, %s", name, summary(res), sentence(res)))
 	}
 	for _, note := range res.Notes {
-		log.Info(oneLine(note))
+		log.Info(name + ": " + oneLine(note))
 	}
 }
 
@@ -58,7 +60,7 @@ func logRun(log *slog.Logger, key store.Key, res run.Result, took time.Duration)
 func sentence(res run.Result) string {
 	switch res.State {
 	case store.Partial:
-		return "stopped for now, goes on where it was"
+		return "stopped for now and goes on where it was"
 	case store.Parked:
 		return "waits for quota until " + res.Until.Local().Format(time.TimeOnly)
 	}
@@ -71,7 +73,7 @@ func sentence(res run.Result) string {
 // summary spells what a run did to the tables: "12 inserted, 3 updated, 100 unchanged".
 func summary(res run.Result) string {
 	if res.Unchanged {
-		return "unchanged"
+		return "nothing new, the input is unchanged"
 	}
 	return counted(res.Counters)
 }

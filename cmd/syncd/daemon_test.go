@@ -42,7 +42,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func newGate(t *testing.T, held bool) (*gate, string) {
-	g := &gate{Handler: sample.Server{Now: time.Now}, waiting: make(chan struct{}, 1)}
+	g := &gate{Handler: &sample.Server{Now: time.Now}, waiting: make(chan struct{}, 1)}
 	if held {
 		g.hold = make(chan struct{})
 	}
@@ -162,7 +162,7 @@ func TestReload(t *testing.T) {
 	_, url := newGate(t, false)
 	path := writeFile(t, dir, "config.yaml", sampleConfig(dsn, url, ""))
 	p := start(t, "run", "--config", path)
-	p.says("synced", 30*time.Second)
+	p.says("alice shop: ", 30*time.Second)
 
 	bob := "  - { user: bob, provider: shop }\n"
 	writeFile(t, dir, "config.yaml", sampleConfig(dsn, url, bob+"  - { user: eve, providr: shop }\n"))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ providers:
     connector: csv
     schedule: "@every 1h"
     on_missing: mark
-    options: { path: %q, key: [id], page_rows: 500 }
+    options: { path: %q, key: [id], page_rows: 20 }
 sources:
   - { user: acme, provider: feed }
 `, dsn, feed)
@@ -42,65 +43,67 @@ func TestKilledAtRandomMoments(t *testing.T) {
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d", seed)
 		dice := rand.New(rand.NewPCG(seed, 0))
-		killed, idle := 0, 0
-		for killed < kills {
+		s := open(t, dsn)
+		if _, err := s.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range kills {
+			if done(t, s) { // begin anew: what was read is read once more
+				reset(t, s, cfg, key)
+			}
 			p := start(t, "run", "--config", cfg)
-			// Most of the time is spent on waiting for the lease of the one that
-			// was killed before; what is wanted is to hit the work after it.
-			pause := time.Duration(dice.IntN(int(1600 * time.Millisecond)))
+			p.until(30*time.Second, "it has begun", func() bool {
+				all := runs(t, s)
+				return len(all) > 0 && all[0].State == store.Running && strings.Contains(all[0].Owner, fmt.Sprintf("/%d/", p.Process.Pid))
+			})
 			select {
-			case <-time.After(pause):
+			case <-time.After(time.Duration(dice.IntN(int(400 * time.Millisecond)))):
 			case <-p.done:
 				t.Fatalf("it ended by itself:\n%s", p.output())
 			}
 			p.kill()
-			killed++
-			if done(t, dsn) {
-				// All is synced already: begin anew, and keep what was counted.
-				idle++
-				reset(t, cfg, key)
-			}
 		}
 		p := start(t, "run", "--config", cfg)
-		p.until(time.Minute, "all is synced", func() bool { return done(t, dsn) })
+		p.until(time.Minute, "all is synced", func() bool { return done(t, s) })
 		p.kill()
-		t.Logf("%d kills, %d of them after all was synced", killed, idle)
-		compare(t, dsn, key, input)
+		hit := 0
+		for _, r := range runs(t, s) {
+			if r.State == store.Abandoned {
+				hit++
+			}
+		}
+		if t.Logf("%d of %d kills hit a run", hit, kills); hit < kills/2 {
+			t.Errorf("only %d of %d kills hit a run: the test proves too little", hit, kills)
+		}
+		compare(t, s, key, input)
 	})
 }
 
 // done reports whether the newest run has ended well.
-func done(t *testing.T, dsn string) bool {
-	s := open(t, dsn)
-	defer s.Close()
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+func done(t *testing.T, s store.Store) bool {
 	all := runs(t, s)
 	return len(all) > 0 && all[0].State == store.Done
 }
 
-// reset has the source read everything once more.
-func reset(t *testing.T, cfg string, key store.Key) {
+// reset has the source read everything once more, at once.
+func reset(t *testing.T, s store.Store, cfg string, key store.Key) {
 	t.Helper()
-	for try := range 20 {
-		out, code := runCommand(t, "cursor", "reset", key.User, key.Provider, "--config", cfg)
-		if code == 0 {
-			out, code = runCommand(t, "sources", "resume", key.User, key.Provider, "--config", cfg)
-			_, _ = out, code
-			return
-		}
-		if try == 19 {
-			t.Fatalf("the cursor could not be reset: %s", out)
-		}
-		time.Sleep(200 * time.Millisecond) // the lease of the one that was killed
+	out, code := runCommand(t, "cursor", "reset", key.User, key.Provider, "--config", cfg)
+	if code != 0 {
+		t.Fatalf("reset the cursor: exit %d\n%s", code, out)
+	}
+	now, err := s.Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reschedule(t.Context(), key, now.Add(time.Hour), now); err != nil {
+		t.Fatal(err)
 	}
 }
 
 // compare holds the tables against those of a run that nobody disturbed.
-func compare(t *testing.T, dsn string, key store.Key, input string) {
+func compare(t *testing.T, s store.Store, key store.Key, input string) {
 	t.Helper()
-	s := open(t, dsn)
 	log := runs(t, s)
 	sum := total(log)
 	if sum.Inserted != killRecords || sum.Updated+sum.Deleted+sum.Rejected+sum.Restored != 0 {

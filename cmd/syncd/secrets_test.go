@@ -76,7 +76,7 @@ limits: { inline_wait: 0s }
 providers:
   hub: { connector: github, schedule: "@hourly", base_url: %s }
 sources:
-  - { user: alice, provider: hub, options: { repo: a/b }, credentials: { token: "${TOKEN}" } }
+  - { user: alice, provider: hub, options: { repo: a/b, streams: [issues] }, credentials: { token: "${TOKEN}" } }
 `, base))
 	said, code := runCommand(t, "sync", "alice", "hub", "--config", cfg)
 	if code != want && code != 0 {

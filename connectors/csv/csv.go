@@ -40,11 +40,12 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 	}
 	f := &feed{plan: p}
 	return []syncd.Stream{{
-		Name:     o.Stream,
-		Order:    syncd.Unordered,
-		Sequence: o.Mark != "" && o.MarkFormat == "integer",
-		Snapshot: o.Listing,
-		Fetch:    f.fetch,
-		Replay:   f.replay,
+		Name:       o.Stream,
+		Order:      syncd.Unordered,
+		Sequence:   o.Mark != "" && o.MarkFormat == "integer",
+		Snapshot:   o.Listing,
+		Increments: !o.Listing,
+		Fetch:      f.fetch,
+		Replay:     f.replay,
 	}}, nil
 }

@@ -174,6 +174,7 @@ func TestWhatProvesAbsence(t *testing.T) {
 		{"the walk was cut", snapshot, State{Walk: &Walk{Page: "2"}}, Options{}, false, false},
 		{"the settings changed", snapshot, State{Settings: "a", Watermark: 1}, Options{Settings: "b"}, false, false},
 		{"an append stream", syncd.Stream{Name: "s", Append: true}, State{}, Options{Full: true}, false, false},
+		{"a stream of increments", syncd.Stream{Name: "s", Increments: true}, State{}, Options{Full: true}, false, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -65,8 +65,10 @@ func (g *Guard) Page(req syncd.Request, page syncd.Page) error {
 	for _, r := range page.Records {
 		writePart(&h, r.ID)
 		writeInt(&h, int64(r.Mark))
+		writePart(&h, r.Place)
 		if r.ID == "" {
 			h.Write(r.Data)
+			h.Write(r.Raw)
 		}
 	}
 	same := h.Sum64() == g.last

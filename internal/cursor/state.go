@@ -152,5 +152,5 @@ func Unchanged(s State) State {
 
 // proves reports whether the walk's end proves that what it did not list is gone.
 func (w *Walk) proves(stream syncd.Stream) bool {
-	return (w.Full || stream.Snapshot) && !stream.Append && !w.Cut && !w.Partial && !w.Changed
+	return (w.Full || stream.Snapshot) && !stream.Append && !stream.Increments && !w.Cut && !w.Partial && !w.Changed
 }

@@ -46,6 +46,11 @@ type leg struct {
 	err     error
 }
 
+// sweeps reports whether the stream's records may be deleted by absence.
+func (w *walk) sweeps() bool {
+	return w.Source.MarkMissing && !w.stream.Append && !w.stream.Increments
+}
+
 // bytes is about how much memory a leg takes.
 func (l leg) bytes() int64 {
 	n := 0
@@ -74,7 +79,7 @@ func (o *one) walk(ctx context.Context, stream syncd.Stream, at place) error {
 		return err
 	}
 	w := &walk{one: o, stream: stream, at: at, guard: cursor.NewGuard(), load: newLoad(), ahead: state, fresh: empty, began: state.Walk.Began}
-	if o.Source.MarkMissing && !stream.Append && (stream.Snapshot || state.Walk.Full) {
+	if w.sweeps() && (stream.Snapshot || state.Walk.Full) {
 		w.listing = ingest.NewListing()
 	}
 	o.walks++
@@ -220,7 +225,8 @@ func (w *walk) refused(req syncd.Request, err error) leg {
 	case errors.Is(err, syncd.ErrResync) && w.resyncs < maxResync:
 		w.resyncs++
 		w.ahead = cursor.Resync(w.ahead)
-		if w.Source.MarkMissing && !w.stream.Append {
+		w.began = w.At.Add(w.Now().Sub(w.one.began)) // what was written up to here is listed again, or gone
+		if w.sweeps() {
 			w.listing = ingest.NewListing()
 		}
 		return w.again(fmt.Sprintf("%s: read from the start: %v", w.at, err))
