@@ -1,6 +1,7 @@
 package csv
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+
+	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/internal/ingest"
 	"github.com/syncdhq/syncd/internal/run"
 	"github.com/syncdhq/syncd/internal/store"
@@ -20,7 +23,7 @@ type rig struct {
 	store *instore.Store
 	path  string
 	set   func(*Options)
-	page  func() // called after each commit
+	page  func() // called before each page is fetched
 }
 
 func (r *rig) run() run.Result {
@@ -46,14 +49,15 @@ func (r *rig) run() run.Result {
 	r.set(o)
 	streams, err := o.Streams(nil)
 	must(err)
+	if fetch := streams[0].Fetch; r.page != nil {
+		streams[0].Fetch = func(ctx context.Context, req syncd.Request) (syncd.Page, error) {
+			r.page()
+			return fetch(ctx, req)
+		}
+	}
 	res := runner.Run(ctx, run.Job{
 		Source: run.Source{Key: key, Streams: streams, MarkMissing: true, MaxMissing: 100, MaxRejects: 100},
 		Lease:  claim.Lease, RunID: id, At: claim.Now,
-		OnPage: func(run.Event) {
-			if r.page != nil {
-				r.page()
-			}
-		},
 	})
 	must(r.store.Finish(ctx, claim.Lease, id, store.Outcome{State: res.State, DueAt: now}))
 	return res
@@ -124,7 +128,7 @@ func TestRunReplaced(t *testing.T) {
 	r.set = func(o *Options) { o.Key, o.PageRows = []string{"id"}, 5 }
 	pages := 0
 	r.page = func() {
-		if pages++; pages == 2 {
+		if pages++; pages == 3 {
 			keepTime(t, r.path, func() { write(t, r.path, after.String()) })
 		}
 	}

@@ -43,6 +43,7 @@ type leg struct {
 	notes   []string
 	print   string // the page's fingerprint
 	restart bool   // the walk starts over: nothing to commit but the cursor
+	resync  bool   // and lists everything anew
 	err     error
 }
 
@@ -225,11 +226,12 @@ func (w *walk) refused(req syncd.Request, err error) leg {
 	case errors.Is(err, syncd.ErrResync) && w.resyncs < maxResync:
 		w.resyncs++
 		w.ahead = cursor.Resync(w.ahead)
-		w.began = w.At.Add(w.Now().Sub(w.one.began)) // what was written up to here is listed again, or gone
 		if w.sweeps() {
 			w.listing = ingest.NewListing()
 		}
-		return w.again(fmt.Sprintf("%s: read from the start: %v", w.at, err))
+		l := w.again(fmt.Sprintf("%s: read from the start: %v", w.at, err))
+		l.resync = true
+		return l
 	case errors.As(err, &answer) && req.Page != "" && !w.dropped && refusesToken(answer.Status):
 		w.dropped = true
 		w.ahead = cursor.Restart(w.ahead)
@@ -280,6 +282,10 @@ func (w *walk) commit(ctx context.Context, group []leg) error {
 	w.cursors[w.at] = state
 	for _, l := range group {
 		w.remark(l)
+		if l.resync {
+			// What is stored by now will be listed again, or is gone.
+			w.began = w.At.Add(w.Now().Sub(w.one.began))
+		}
 	}
 	if w.OnPage != nil {
 		w.OnPage(Event{w.at.stream, w.at.part, w.one.pages, w.counters})
