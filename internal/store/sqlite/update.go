@@ -95,19 +95,22 @@ func (t *tx) Try(ctx context.Context, f func() error) error {
 	if err == nil {
 		err = t.dead // f kept an error to itself
 	}
+	end := []string{"RELEASE try"}
 	if err != nil {
 		t.dead = nil
+		end = []string{"ROLLBACK TO try", "RELEASE try"} // the former leaves the savepoint where it is
+	}
+	for _, statement := range end {
 		err2 := t.step(ctx, func(ctx context.Context) error {
 			// Where the disk is full, SQLite has ended the transaction with its savepoints.
-			return fail(t.w.do(ctx, "ROLLBACK TO try"), "go back to a savepoint after %v", err)
+			return fail(t.w.do(ctx, statement), "end a savepoint")
 		})
+		if err2 != nil && err != nil {
+			err2 = fmt.Errorf("%w; then %w", err, err2)
+		}
 		if err2 != nil {
 			return err2
 		}
 	}
-	// ROLLBACK TO leaves the savepoint where it is.
-	err2 := t.step(ctx, func(ctx context.Context) error {
-		return fail(t.w.do(ctx, "RELEASE try"), "end a savepoint")
-	})
-	return errors.Join(err, err2)
+	return err
 }

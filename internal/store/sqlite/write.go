@@ -10,7 +10,11 @@ import (
 )
 
 // rowsAtOnce is how many rows one statement writes. Measured on records of 470
-// bytes: 50 rows in one statement take 0.6 of the time of 50 statements.
+// bytes, with their checks, cursor and counters, against as many statements of
+// one row and nothing else: 1.2 times as fast where ids follow each other, 0.9
+// where they are all over the index. There SQLite copies each page of the index
+// before it writes it, to take a statement of several rows back; in memory, see
+// connect.
 const rowsAtOnce = 50
 
 const insertRecord = `INSERT INTO records

@@ -15,6 +15,7 @@ var applyCases = []testCase{
 	{"another schedule of full walks sets only that time", applyFull},
 	{"a source that is gone is paused, and resumed when it is back", applyRemoved},
 	{"no source twice", applyTwice},
+	{"Add adds or changes one source", applyAdd},
 	{"times are kept to the microsecond, in UTC", applyTimes},
 	{"many sources", applyMany},
 }
@@ -176,6 +177,29 @@ func applyTwice(e *env) {
 	if got := e.source(alice).Paused; len(got) != 0 {
 		e.Errorf("paused for %q by what failed", got)
 	}
+}
+
+func applyAdd(e *env) {
+	bob := store.Key{User: "bob", Provider: "github"}
+	e.apply(bob)
+	was := e.source(bob)
+	spec := e.spec(alice)
+	e.ok(e.s.Add(e.ctx, spec))
+	added := e.source(alice)
+	if added.Resume != store.ResumeNew || !added.DueAt.Equal(spec.DueAt) || !added.NextAt.Equal(spec.NextAt) {
+		e.Errorf("added: got %+v", added)
+	}
+	spec.DueAt = spec.DueAt.Add(time.Hour)
+	e.ok(e.s.Add(e.ctx, spec))
+	e.same("added again", e.source(alice), added)
+	_, err := e.s.Pause(e.ctx, alice, store.PausedRemoved)
+	e.ok(err)
+	spec.Connector = "other"
+	e.ok(e.s.Add(e.ctx, spec))
+	added.Connector = "other"
+	e.same("changed and back", e.source(alice), added)
+	e.same("the other source", e.source(bob), was)
+	e.refused("no user", e.s.Add(e.ctx, store.Spec{Key: store.Key{Provider: "github"}}))
 }
 
 func applyTimes(e *env) {
