@@ -210,7 +210,7 @@ func fromServer(b *testing.B, s store.Store, dsn string, n, sources int) time.Du
 				b.Error(err)
 				return
 			}
-			key := store.Key{User: fmt.Sprintf("user-%d-of-%d", i, sources), Provider: "bench"}
+			key := store.Key{User: fmt.Sprintf("user-%d-of-%d-with-%d", i, sources, each), Provider: "bench"}
 			sync1(b, s, key, []syncd.Stream{overHTTP(client)}, store.Counters{Inserted: int64(each)})
 		})
 	}
