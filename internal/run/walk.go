@@ -91,9 +91,9 @@ func (o *one) walk(ctx context.Context, stream syncd.Stream, at place) error {
 // transaction has its price. Of those fetched ahead at most about aheadBytes
 // are held in memory, and one page more.
 const (
-	foldRows   = 5000
-	aheadPages = 8
-	aheadBytes = 8 << 20
+	foldRows   = 3000
+	aheadPages = 4
+	aheadBytes = 4 << 20
 )
 
 // pages fetches and commits page after page. One goroutine fetches ahead of the
