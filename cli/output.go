@@ -1,12 +1,15 @@
 package cli
 
 import (
-	"encoding/json"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -16,25 +19,36 @@ type output struct{ format string }
 
 // flag adds -o to a command.
 func (o *output) flag(c *cobra.Command) {
-	c.Flags().StringVarP(&o.format, "output", "o", "table", "`format`: table or json")
-	c.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp
-	})
+	o.format = "table"
+	c.Flags().VarP((*format)(&o.format), "output", "o", "`format`: table or json")
+	complete(c, "output", words("table", "json"))
+}
+
+// A format is checked before the command does anything.
+type format string
+
+func (f *format) String() string { return string(*f) }
+func (f *format) Type() string   { return "format" }
+func (f *format) Set(s string) error {
+	if s != "table" && s != "json" {
+		return errors.New("it is table or json")
+	}
+	*f = format(s)
+	return nil
 }
 
 // print writes v as JSON, or what table writes.
 func (o *output) print(w io.Writer, v any, table func(w io.Writer)) error {
-	switch o.format {
-	case "json":
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(v)
-	case "table":
+	if o.format != "json" {
 		table(w)
 		return nil
 	}
-	return usageError{fmt.Errorf("--output %q: it is table or json", o.format)}
+	text, err := encode(v, "")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
 }
 
 // tabulate writes rows in columns under a header.
@@ -53,11 +67,34 @@ func tabulate(w io.Writer, header []string, rows [][]string) {
 // oneLine keeps a cell from breaking its table, or the terminal.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		if commands(r) {
 			return ' '
 		}
 		return r
 	}, s)
+}
+
+// commands reports whether a terminal obeys a character rather than showing it:
+// the control characters, and those that turn the direction of writing.
+func commands(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
+// inert escapes in a JSON text what a terminal would obey, line ends aside.
+// The value stays the same: such characters can only stand in strings.
+func inert(text []byte) []byte {
+	if bytes.IndexFunc(text, func(r rune) bool { return r != '\n' && commands(r) }) < 0 {
+		return text
+	}
+	out := make([]byte, 0, len(text)+64)
+	for _, r := range string(text) {
+		if r != '\n' && commands(r) {
+			out = fmt.Appendf(out, "\\u%04x", r)
+		} else {
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return out
 }
 
 // when spells a time for people: local, to the second, or "-".
