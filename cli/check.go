@@ -85,19 +85,27 @@ func report(cfg *config.Config, now time.Time) checkReport {
 	return r
 }
 
+// coming spells fire times, each with its day where that is another one.
+func coming(times []time.Time) string {
+	if len(times) == 0 {
+		return "by its sources' schedules"
+	}
+	said := times[0].Format("Mon 2006-01-02 15:04:05 MST")
+	for i, at := range times[1:] {
+		if at.YearDay() == times[i].YearDay() {
+			said += at.Format(", 15:04:05")
+		} else {
+			said += at.Format(", Mon 01-02 15:04:05")
+		}
+	}
+	return said
+}
+
 func printCheck(w io.Writer, r checkReport) {
 	fmt.Fprintf(w, "%s is right: %s of %s, store %s\n", r.Config, count(r.Sources, "source"), count(len(r.Providers), "provider"), r.Store)
 	var rows [][]string
 	for _, p := range r.Providers {
-		next := "by its sources' schedules"
-		for i, at := range p.Next {
-			if i == 0 {
-				next = at.Format("Mon 2006-01-02 15:04:05 MST")
-				continue
-			}
-			next += at.Format(", 15:04:05")
-		}
-		rows = append(rows, []string{p.Provider, p.Connector, count(p.Sources, "source"), p.Schedule, next})
+		rows = append(rows, []string{p.Provider, p.Connector, count(p.Sources, "source"), p.Schedule, coming(p.Next)})
 	}
 	if len(rows) > 0 {
 		tabulate(w, []string{"PROVIDER", "CONNECTOR", "SOURCES", "SCHEDULE", "NEXT"}, rows)

@@ -10,6 +10,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -103,6 +104,8 @@ own database: on schedule, within rate limits, each record there once.`,
   syncd status                               what is late, and what is failing
   syncd rejects list                         records that could not be ingested`,
 		SilenceErrors: true,
+
+		SuggestionsMinimumDistance: 2,
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -116,13 +119,15 @@ own database: on schedule, within rate limits, each record there once.`,
 	return root
 }
 
-// strict makes wrong arguments a usage error, everywhere in the tree.
+// strict makes wrong arguments and unknown commands a usage error, everywhere
+// in the tree. A command that only has others under it shows its help.
 func strict(c *cobra.Command) {
 	check := c.Args
+	if !c.Runnable() {
+		check = noSuchCommand
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
 	c.Args = func(c *cobra.Command, args []string) error {
-		if !c.Runnable() && len(args) > 0 {
-			return usageError{fmt.Errorf("unknown command %q (see: %s --help)", args[0], c.CommandPath())}
-		}
 		if check == nil {
 			return nil
 		}
@@ -134,4 +139,15 @@ func strict(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		strict(sub)
 	}
+}
+
+// noSuchCommand refuses arguments of a command that has only others under it.
+func noSuchCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+		return fmt.Errorf("unknown command %q: did you mean %s?", args[0], strings.Join(like, " or "))
+	}
+	return fmt.Errorf("unknown command %q", args[0])
 }

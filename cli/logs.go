@@ -56,7 +56,7 @@ func logRun(log *slog.Logger, key store.Key, res run.Result, took time.Duration)
 	}
 }
 
-// sentence names how a run ended, in plain words.
+// sentence says what becomes of a run that did not end, in plain words.
 func sentence(res run.Result) string {
 	switch res.State {
 	case store.Partial:
@@ -64,10 +64,7 @@ func sentence(res run.Result) string {
 	case store.Parked:
 		return "waits for quota until " + res.Until.Local().Format(time.TimeOnly)
 	}
-	if res.Unchanged {
-		return "nothing new"
-	}
-	return "synced"
+	return res.State
 }
 
 // summary spells what a run did to the tables: "12 inserted, 3 updated, 100 unchanged".

@@ -204,14 +204,17 @@ func (a *app) reportSync(req syncRequest, runID string, res run.Result, out outp
 		r.Error = res.Err.Error()
 	}
 	err := out.print(a.Out, r, func(w io.Writer) {
-		said := sentence(res)
-		if res.State == store.Failed || res.State == store.Lost {
-			said = res.State
+		said := summary(res)
+		switch res.State {
+		case store.Failed, store.Lost:
+			said = res.State + " after " + said
+		case store.Partial, store.Parked:
+			said += ", " + sentence(res)
 		}
 		if req.dry {
-			said = "dry run, nothing was written: " + said
+			said += " (a dry run: nothing was written)"
 		}
-		fmt.Fprintf(w, "%s: %s: %s\n", oneLine(req.key.String()), said, summary(res))
+		fmt.Fprintf(w, "%s: %s\n", oneLine(req.key.String()), said)
 		for _, note := range res.Notes {
 			fmt.Fprintf(w, "  %s\n", oneLine(note))
 		}
