@@ -106,7 +106,7 @@ own database: on schedule, within rate limits, each record there once.`,
 		SilenceErrors: true,
 
 		SuggestionsMinimumDistance: 2,
-		SilenceUsage:  true,
+		SilenceUsage:               true,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w (see: %s --help)", err, c.CommandPath())}

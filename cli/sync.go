@@ -56,7 +56,8 @@ at a time, and what is there already is not inserted again.`,
   syncd sync acme orders --dry-run            fetch and check, write nothing
   syncd sync acme orders --full --allow-deletes
                                               believe a listing that lacks many records`,
-		Args: cobra.ExactArgs(2),
+		Args:              takes("USER", "PROVIDER"),
+		ValidArgsFunction: a.completeSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			req.key = store.Key{User: args[0], Provider: args[1]}
 			return a.sync(c.Context(), req, out)
