@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // A process is a running syncd.
 type process struct {
 	*exec.Cmd
-	t    *testing.T
+	t    testing.TB
 	done chan struct{} // closed when it has ended
 	mu   sync.Mutex
 	out  bytes.Buffer
@@ -47,7 +47,7 @@ func (p *process) output() string {
 }
 
 // start starts syncd with arguments; it is killed at the test's end if it still runs.
-func start(t *testing.T, args ...string) *process {
+func start(t testing.TB, args ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *process) until(within time.Duration, what string, ok func() bool) {
 }
 
 // run runs a command to its end and returns what it wrote and its exit code.
-func runCommand(t *testing.T, args ...string) (string, int) {
+func runCommand(t testing.TB, args ...string) (string, int) {
 	t.Helper()
 	p := start(t, args...)
 	code := p.ended(2 * time.Minute)
@@ -127,7 +127,7 @@ func runCommand(t *testing.T, args ...string) (string, int) {
 }
 
 // writeFile writes a file into dir and returns its path.
-func writeFile(t *testing.T, dir, name, content string) string {
+func writeFile(t testing.TB, dir, name, content string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
