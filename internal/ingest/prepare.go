@@ -69,7 +69,12 @@ func Prepare(stream syncd.Stream, part string, records []syncd.Record, seen Seen
 	b.Rows = make([]Incoming, 0, len(records))
 	for i, r := range records {
 		if err := check(stream, r, now); err != nil {
-			b.Rejects = append(b.Rejects, reject(stream.Name, part, r, err))
+			set := reject(stream.Name, part, r, err)
+			if _, ok := seen[rejectKey(set)]; ok {
+				b.Duplicates++
+				continue
+			}
+			b.Rejects = append(b.Rejects, set)
 			continue
 		}
 		in := Incoming{ID: prefix + r.ID, Mark: int64(r.Mark), Deleted: r.Deleted, Data: r.Data, source: i}
@@ -140,12 +145,18 @@ func supersedes(later, earlier Incoming) bool {
 // Remember returns what to hand to the Prepare of the next page. What was left
 // out as a duplicate of the page before is not remembered again.
 func (b Batch) Remember() Seen {
-	seen := make(Seen, len(b.Rows))
+	seen := make(Seen, len(b.Rows)+len(b.Rejects))
 	for _, in := range b.Rows {
 		seen[in.ID] = seenHash(in)
 	}
+	for _, r := range b.Rejects {
+		seen[rejectKey(r)] = r.Digest
+	}
 	return seen
 }
+
+// rejectKey is what a reject is remembered by: no external id begins so.
+func rejectKey(r store.Reject) string { return "\x00" + string(r.Digest[:]) }
 
 // Unseen returns the records that the page before did not have under their key.
 func (s Seen) Unseen(stream syncd.Stream, part string, records []syncd.Record) []syncd.Record {
