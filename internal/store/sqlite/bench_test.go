@@ -51,9 +51,11 @@ func loadFile(tb testing.TB, path string, o Options) loading {
 
 // page returns rows of about 470 bytes, sorted by id. The ids grow from page to
 // page if they are sequential, and are all over the index if not.
-func page(n int, sequential bool) []store.Row {
+func page(n int, sequential bool) []store.Row { return pageOf(n, pageRows, sequential) }
+
+func pageOf(n, size int, sequential bool) []store.Row {
 	random := rand.New(rand.NewPCG(uint64(n), 0))
-	rows := make([]store.Row, pageRows)
+	rows := make([]store.Row, size)
 	for i := range rows {
 		id := fmt.Sprintf("issues/%012d", n*pageRows+i)
 		if !sequential {

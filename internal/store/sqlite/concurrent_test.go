@@ -21,7 +21,7 @@ func TestReadThenWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "syncd.db")
 	l := loadFile(t, path, Options{})
 	stores := []*Store{l.Store, migrated(t, path, Options{})}
-	row := page(0, true)[:1]
+	row := pageOf(0, 1, true)
 	l.commit(t, 0, func(ctx context.Context, tx store.Tx) error { return tx.Insert(ctx, row) })
 	var wg sync.WaitGroup
 	for g := range goroutines {
@@ -78,7 +78,7 @@ func TestReadersAndLog(t *testing.T) {
 	// 100 MB, in rows of 1 MB.
 	big := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
 	for n := range 100 {
-		rows := page(n+1, true)[:1]
+		rows := pageOf(n+1, 1, true)
 		rows[0].Data = big
 		l.commit(t, n, func(ctx context.Context, tx store.Tx) error { return tx.Insert(ctx, rows) })
 	}

@@ -13,12 +13,14 @@ import (
 	"github.com/syncdhq/syncd/internal/store"
 )
 
+const fullRows = 300 // of a page
+
 // fillUp commits pages until one fails, and returns how many were committed and
 // the error. Each page is tried as a whole, as package ingest does.
 func fillUp(t *testing.T, l loading, from int) (pages int, err error) {
 	t.Helper()
 	for n := from; n < from+2000; n++ {
-		rows := page(n, true)[:killRows]
+		rows := pageOf(n, fullRows, true)
 		err := l.Update(t.Context(), l.lease, func(ctx context.Context, tx store.Tx) error {
 			if err := tx.SaveCursor(ctx, store.Cursor{Stream: "issues", State: fmt.Sprint(n + 1), Watermark: int64(n + 1)}); err != nil {
 				return err
@@ -30,7 +32,7 @@ func fillUp(t *testing.T, l loading, from int) (pages int, err error) {
 			if err != nil {
 				return err
 			}
-			return tx.Progress(ctx, store.Progress{RunID: l.run, Counters: store.Counters{Inserted: killRows}, Pages: 1})
+			return tx.Progress(ctx, store.Progress{RunID: l.run, Counters: store.Counters{Inserted: fullRows}, Pages: 1})
 		})
 		if err != nil {
 			return n - from, err
@@ -65,14 +67,14 @@ func recovers(t *testing.T, l loading, room func()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cursors[0].Watermark != int64(pages) || counts[0].Live != int64(pages*killRows) {
+		if cursors[0].Watermark != int64(pages) || counts[0].Live != int64(pages*fullRows) {
 			t.Fatalf("got %+v and %+v, want %d pages", cursors, counts, pages)
 		}
 	}
 	whole()
 	room()
 	for range 3 {
-		err := l.Update(t.Context(), l.lease, func(ctx context.Context, tx store.Tx) error { return tx.Insert(ctx, page(pages, true)[:killRows]) })
+		err := l.Update(t.Context(), l.lease, func(ctx context.Context, tx store.Tx) error { return tx.Insert(ctx, pageOf(pages, fullRows, true)) })
 		if err == nil {
 			err = l.Update(t.Context(), l.lease, func(ctx context.Context, tx store.Tx) error {
 				return tx.SaveCursor(ctx, store.Cursor{Stream: "issues", State: fmt.Sprint(pages + 1), Watermark: int64(pages + 1)})
@@ -140,7 +142,7 @@ func TestReadOnly(t *testing.T) {
 		}
 	}
 	insert := func() error {
-		return l.Update(t.Context(), l.lease, func(ctx context.Context, tx store.Tx) error { return tx.Insert(ctx, page(0, true)[:1]) })
+		return l.Update(t.Context(), l.lease, func(ctx context.Context, tx store.Tx) error { return tx.Insert(ctx, pageOf(0, 1, true)) })
 	}
 	set(1)
 	if err := insert(); !errors.Is(err, store.ErrFull) {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	killRows  = 300 // of a page
+	killRows  = 100 // of a page
 	killPages = 5_000
 )
 
@@ -68,7 +68,7 @@ func pagesFrom(ctx context.Context, path string) error {
 }
 
 func killPage(ctx context.Context, tx store.Tx, run string, n int) error {
-	rows := page(n, true)[:killRows]
+	rows := pageOf(n, killRows, true)
 	changes := make([]store.Change, len(rows))
 	for i := range rows {
 		changes[i] = store.Change{ID: rows[i].ID, Stream: rows[i].Stream, Kind: "inserted", Version: 1, RunID: run}
@@ -89,7 +89,7 @@ func killPage(ctx context.Context, tx store.Tx, run string, n int) error {
 // However a daemon dies, the file is whole, and it holds the pages up to the
 // cursor and nothing else.
 func TestKill(t *testing.T) {
-	kills := 30
+	kills := 24
 	if testing.Short() {
 		kills = 5
 	}

@@ -50,3 +50,14 @@ func (s *Store) NextWake(ctx context.Context) (time.Time, bool, error) {
 		func(r *sql.Rows) error { return r.Scan(&first) })
 	return moment(first), first.Valid, err
 }
+
+// Reschedule implements store.Queue.
+func (s *Store) Reschedule(ctx context.Context, key store.Key, nextAt, dueAt time.Time) error {
+	return s.transact(ctx, func(ctx context.Context, w *writer) error {
+		if _, err := idle(ctx, w, key, s.now()); err != nil {
+			return err
+		}
+		_, err := w.exec(ctx, "UPDATE sources SET next_at = ?, due_at = ? WHERE "+ofSource, stamp(nextAt), stamp(dueAt), key.User, key.Provider)
+		return fail(err, "reschedule source %s", key)
+	})
+}
