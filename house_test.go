@@ -72,7 +72,7 @@ var house = map[string]row{
 	"cmd/syncd": {ours: []string{"cli", "connectors"}},
 
 	"internal/bench":          {}, // benchmarks only
-	"internal/testdata":       {},
+	"internal/casebook":       {},
 	"internal/pgtest":         {theirs: []string{"github.com/jackc/pgx/v5"}},
 	"internal/pgtest/pgserve": {ours: []string{"internal/pgtest"}},
 }
@@ -87,7 +87,7 @@ var reserved = map[string][]string{
 }
 
 // testsOnly are the folders that no file but a test imports, their own files aside.
-var testsOnly = []string{"internal/testdata", "internal/pgtest"}
+var testsOnly = []string{"internal/casebook", "internal/pgtest"}
 
 // A source is one parsed file of the module.
 type source struct {
@@ -138,7 +138,7 @@ func files(t *testing.T) []string {
 			return nil
 		}
 		base := path.Base(name)
-		if name == kit || name == ".ci" || name == "internal/testdata" {
+		if name == kit || name == ".ci" {
 			return nil
 		}
 		if base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/syncdhq/syncd/internal/testdata"
+	"github.com/syncdhq/syncd/internal/casebook"
 )
 
 // table hands our own rows to check, and then those of a shared table.
@@ -21,7 +21,7 @@ func table[R any](t *testing.T, own []R, name string, check func(*testing.T, R))
 		check(t, r)
 	}
 	t.Run("shared", func(t *testing.T) {
-		b, err := os.ReadFile(testdata.Shared(t, "faults", "cases", name))
+		b, err := os.ReadFile(casebook.Shared(t, "faults", "cases", name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/syncdhq/syncd/internal/testdata"
+	"github.com/syncdhq/syncd/internal/casebook"
 )
 
 // An outcome is what a file is to give: rows and rejects as rows spells them
@@ -111,7 +111,7 @@ func TestFaultCases(t *testing.T) {
 		{"CSV-22.csv", outcome{set: with(id, delimited(";")), rows: []string{`1 {"id":"1","n":"a"}`}, rejects: []string{"! line 4 wrong_field_count"}}},
 		{"CSV-22.csv", outcome{set: with(id, delimited(";"), func(o *Options) { o.FooterLines = 1 }), rows: []string{`1 {"id":"1","n":"a"}`}}},
 	}
-	dir := testdata.Shared(t, "faults", "cases")
+	dir := casebook.Shared(t, "faults", "cases")
 	known := map[string]bool{}
 	for i, test := range tests {
 		known[test.file] = true
@@ -155,7 +155,7 @@ func TestHeldBack(t *testing.T) {
 }
 
 func TestSpectrum(t *testing.T) {
-	dir := testdata.Shared(t, "data", "csv-spectrum")
+	dir := casebook.Shared(t, "data", "csv-spectrum")
 	files, err := filepath.Glob(filepath.Join(dir, "csvs", "*.csv"))
 	if err != nil || len(files) < 12 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -281,7 +281,7 @@ func TestFilesOfOthers(t *testing.T) {
 	for name, outcomes := range tests {
 		for i, want := range outcomes {
 			t.Run(fmt.Sprint(name, " ", i), func(t *testing.T) {
-				want.check(t, testdata.Shared(t, append([]string{"data"}, strings.Split(name, "/")...)...))
+				want.check(t, casebook.Shared(t, append([]string{"data"}, strings.Split(name, "/")...)...))
 			})
 		}
 	}
@@ -290,6 +290,6 @@ func TestFilesOfOthers(t *testing.T) {
 		for name := range tests {
 			known[strings.TrimPrefix(name, dir+"/")] = true
 		}
-		complete(t, testdata.Shared(t, "data", dir), "*.?sv", known)
+		complete(t, casebook.Shared(t, "data", dir), "*.?sv", known)
 	}
 }

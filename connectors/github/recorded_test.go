@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/syncdhq/syncd"
-	"github.com/syncdhq/syncd/internal/testdata"
+	"github.com/syncdhq/syncd/internal/casebook"
 )
 
 // An exchange is a request to GitHub and its answer, as octokit/fixtures
@@ -26,7 +26,7 @@ type exchange struct {
 
 func recording(t *testing.T, name string) []exchange {
 	t.Helper()
-	text, err := os.ReadFile(testdata.Shared(t, "data", "github-octokit-fixtures", name))
+	text, err := os.ReadFile(casebook.Shared(t, "data", "github-octokit-fixtures", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/syncdhq/syncd/internal/testdata"
+	"github.com/syncdhq/syncd/internal/casebook"
 )
 
 // The shared table of faults names the keys of no one program. Here is each of
@@ -34,7 +34,7 @@ var translated = map[string]struct {
 }
 
 func TestSharedCases(t *testing.T) {
-	data, err := os.ReadFile(testdata.Shared(t, "faults", "cases", "config_table.json"))
+	data, err := os.ReadFile(casebook.Shared(t, "faults", "cases", "config_table.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

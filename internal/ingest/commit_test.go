@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/internal/casebook"
 	"github.com/syncdhq/syncd/internal/store"
 	"github.com/syncdhq/syncd/internal/store/memory"
-	"github.com/syncdhq/syncd/internal/testdata"
 )
 
 var (
@@ -328,7 +328,7 @@ func TestHostileBodies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
-			body, err := os.ReadFile(testdata.Shared(t, "faults", "cases", tt.file))
+			body, err := os.ReadFile(casebook.Shared(t, "faults", "cases", tt.file))
 			if err != nil {
 				t.Fatal(err)
 			}

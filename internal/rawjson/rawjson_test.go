@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/syncdhq/syncd/internal/testdata"
+	"github.com/syncdhq/syncd/internal/casebook"
 )
 
 func TestCheck(t *testing.T) {
@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 
 // Every text that encoding/json takes is valid here, and no other.
 func TestValidAgreesWithTheStandardLibrary(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(testdata.Shared(t, "data", "json-testsuite"), "*.json"))
+	files, err := filepath.Glob(filepath.Join(casebook.Shared(t, "data", "json-testsuite"), "*.json"))
 	if err != nil || len(files) < 150 {
 		t.Fatalf("found %d files, %v", len(files), err)
 	}
@@ -148,7 +148,7 @@ func TestEqual(t *testing.T) {
 	}
 	t.Run("shared", func(t *testing.T) {
 		var shared []pair
-		b, err := os.ReadFile(testdata.Shared(t, "faults", "cases", "json_equal_table.json"))
+		b, err := os.ReadFile(casebook.Shared(t, "faults", "cases", "json_equal_table.json"))
 		if err == nil {
 			err = json.Unmarshal(b, &shared)
 		}

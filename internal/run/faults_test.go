@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/internal/casebook"
 	"github.com/syncdhq/syncd/internal/cursor"
 	"github.com/syncdhq/syncd/internal/run"
 	"github.com/syncdhq/syncd/internal/store"
-	"github.com/syncdhq/syncd/internal/testdata"
 	"github.com/syncdhq/syncd/internal/transport"
 )
 
@@ -259,7 +259,7 @@ func empty(t *testing.T, r *rig) {
 
 // No script of the shared cases is forgotten.
 func TestEveryScriptIsPlayed(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(testdata.Shared(t, "faults", "cases"), "*.http.json"))
+	files, err := filepath.Glob(filepath.Join(casebook.Shared(t, "faults", "cases"), "*.http.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d scripts, %v", len(files), err)
 	}
@@ -271,7 +271,7 @@ func TestEveryScriptIsPlayed(t *testing.T) {
 		}
 	}
 	for name := range faults {
-		if _, err := os.Stat(testdata.Shared(t, "faults", "cases", name+".http.json")); err != nil {
+		if _, err := os.Stat(casebook.Shared(t, "faults", "cases", name+".http.json")); err != nil {
 			t.Error(err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd"
-	"github.com/syncdhq/syncd/internal/testdata"
+	"github.com/syncdhq/syncd/internal/casebook"
 )
 
 // A scriptStep is one answer of a scripted provider.
@@ -45,7 +45,7 @@ type script struct {
 // readScript reads a script of the shared cases.
 func readScript(t *testing.T, name string) *script {
 	t.Helper()
-	b, err := os.ReadFile(testdata.Shared(t, "faults", "cases", name+".http.json"))
+	b, err := os.ReadFile(casebook.Shared(t, "faults", "cases", name+".http.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

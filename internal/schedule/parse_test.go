@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/syncdhq/syncd/internal/testdata"
+	"github.com/syncdhq/syncd/internal/casebook"
 )
 
 // location loads a zone, or skips the test on a machine without it.
@@ -264,7 +264,7 @@ func TestSharedInvalid(t *testing.T) {
 // readShared decodes a file of JSON from the shared folder.
 func readShared(t *testing.T, v any, elem ...string) {
 	t.Helper()
-	data, err := os.ReadFile(testdata.Shared(t, elem...))
+	data, err := os.ReadFile(casebook.Shared(t, elem...))
 	if err != nil {
 		t.Fatal(err)
 	}

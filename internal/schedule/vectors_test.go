@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/syncdhq/syncd/internal/testdata"
+	"github.com/syncdhq/syncd/internal/casebook"
 )
 
 // A vector is a row of another project's tests: the next time after `from`, or
@@ -111,7 +111,7 @@ var ours = map[string]string{
 // rows decodes a file of JSON lines.
 func rows(t *testing.T, name string) []vector {
 	t.Helper()
-	data, err := os.ReadFile(testdata.Shared(t, "data", "cron-vectors", name))
+	data, err := os.ReadFile(casebook.Shared(t, "data", "cron-vectors", name))
 	if err != nil {
 		t.Fatal(err)
 	}

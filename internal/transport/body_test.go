@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd"
-	"github.com/syncdhq/syncd/internal/testdata"
+	"github.com/syncdhq/syncd/internal/casebook"
 )
 
 func zipped(t *testing.T, text string) []byte {
@@ -165,7 +165,7 @@ func TestWholeBodies(t *testing.T) {
 
 // 100 MB of zeros in 100 kB: the limit is on what comes out.
 func TestBomb(t *testing.T) {
-	bomb, err := os.ReadFile(testdata.Shared(t, "faults", "cases", "HTP-06.json.gz"))
+	bomb, err := os.ReadFile(casebook.Shared(t, "faults", "cases", "HTP-06.json.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}

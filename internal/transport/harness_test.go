@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd"
-	"github.com/syncdhq/syncd/internal/testdata"
+	"github.com/syncdhq/syncd/internal/casebook"
 	"github.com/syncdhq/syncd/internal/vault"
 )
 
@@ -189,7 +189,7 @@ func script(t *testing.T, name string) []scripted {
 
 func readJSON(t testing.TB, name string, v any) {
 	t.Helper()
-	text, err := os.ReadFile(testdata.Shared(t, "faults", "cases", name))
+	text, err := os.ReadFile(casebook.Shared(t, "faults", "cases", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/syncdhq/syncd/internal/testdata"
+	"github.com/syncdhq/syncd/internal/casebook"
 )
 
 func TestQuota(t *testing.T) {
@@ -52,7 +52,7 @@ func TestQuota(t *testing.T) {
 // field here has, must be refused rather than misread.
 func TestStructuredFields(t *testing.T) {
 	for _, file := range []string{"list", "param-list", "dictionary", "param-dict", "string", "token", "number"} {
-		text, err := os.ReadFile(testdata.Shared(t, "data", "http-structured-fields", file+".json"))
+		text, err := os.ReadFile(casebook.Shared(t, "data", "http-structured-fields", file+".json"))
 		if err != nil {
 			t.Fatal(err)
 		}

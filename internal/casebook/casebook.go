@@ -1,6 +1,6 @@
-// Package testdata finds the tables of cases that tests share and that are
+// Package casebook finds the tables of cases that tests share and that are
 // kept outside the repository.
-package testdata
+package casebook
 
 import (
 	"os"
