@@ -67,28 +67,28 @@ func tabulate(w io.Writer, header []string, rows [][]string) {
 // oneLine keeps a cell from breaking its table, or the terminal.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if commands(r) {
+		if obeyed(r) {
 			return ' '
 		}
 		return r
 	}, s)
 }
 
-// commands reports whether a terminal obeys a character rather than showing it:
+// obeyed reports whether a terminal obeys a character rather than showing it:
 // the control characters, and those that turn the direction of writing.
-func commands(r rune) bool {
+func obeyed(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
 // inert escapes in a JSON text what a terminal would obey, line ends aside.
 // The value stays the same: such characters can only stand in strings.
 func inert(text []byte) []byte {
-	if bytes.IndexFunc(text, func(r rune) bool { return r != '\n' && commands(r) }) < 0 {
+	if bytes.IndexFunc(text, func(r rune) bool { return r != '\n' && obeyed(r) }) < 0 {
 		return text
 	}
 	out := make([]byte, 0, len(text)+64)
 	for _, r := range string(text) {
-		if r != '\n' && commands(r) {
+		if r != '\n' && obeyed(r) {
 			out = fmt.Appendf(out, "\\u%04x", r)
 		} else {
 			out = utf8.AppendRune(out, r)
