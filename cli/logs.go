@@ -25,7 +25,7 @@ func newLog(w io.Writer, cfg config.Log) *slog.Logger {
 	case cfg.Format == "text" || !isTerminal(w):
 		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: cfg.Level}))
 	}
-	return slog.New(tint.NewHandler(w, &tint.Options{Level: cfg.Level, TimeFormat: time.TimeOnly}))
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: cfg.Level, TimeFormat: time.TimeOnly}))
 }
 
 func isTerminal(w any) bool {

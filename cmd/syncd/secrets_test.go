@@ -37,7 +37,7 @@ func TestSecretsAppearNowhere(t *testing.T) {
 		"not found":    echo(404),
 		"broken":       echo(501),
 		"redirected": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, other.URL+"/?access_token="+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), 302)
+			http.Redirect(w, r, other.URL+"/?access_token="+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), http.StatusFound)
 		},
 		"a page of HTML": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/html")

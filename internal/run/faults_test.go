@@ -224,7 +224,7 @@ func (f fault) compare(t *testing.T, r *rig, name string, want outcome, res run.
 		t.Errorf("%s: watermark %q, want %q", name, got, want.watermark)
 	}
 	if res.State == store.Parked {
-		if wait := res.Until.Sub(time.Now()); wait < 23*time.Hour || wait > 25*time.Hour {
+		if wait := time.Until(res.Until); wait < 23*time.Hour || wait > 25*time.Hour {
 			t.Errorf("%s is parked for %s, want about a day", name, wait)
 		}
 	}

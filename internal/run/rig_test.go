@@ -136,16 +136,6 @@ func (r *rig) checkLog(res run.Result) {
 	}
 }
 
-// rows spells the live records: "items/1={...} ...", by id.
-func (r *rig) rows() string {
-	r.t.Helper()
-	var out []string
-	for _, h := range r.heads() {
-		out = append(out, h.ID+"="+string(r.data(h.ID)))
-	}
-	return strings.Join(out, " ")
-}
-
 // ids spells the ids of the live records of a stream, without the stream.
 func (r *rig) ids() string {
 	var out []string

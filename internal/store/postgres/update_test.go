@@ -108,10 +108,10 @@ func TestUpdateGivesUpOnCollisions(t *testing.T) {
 // A database whose transactions are serializable by default is no different:
 // two sources that write side by side, and claims at the same time.
 func TestSerializableByDefault(t *testing.T) {
-	s, dsn := migrated(t)
+	_, dsn := migrated(t)
 	conn := connect(t, dsn)
 	must(conn.Exec(t.Context(), "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable', current_database()); END $$"))(t)
-	s = opened(t, dsn)
+	s := opened(t, dsn)
 	sideBySide(t, s)
 	if got := count(t, conn, "SELECT count(*) FROM records"); got != 2*100 {
 		t.Errorf("got %d records, want 200", got)
