@@ -13,6 +13,7 @@ help:
 	@echo '  make test TESTFLAGS="-race -run TestCSV"  more flags for go test'
 	@echo '  make bench                                all benchmarks'
 	@echo '  make bench BENCHFLAGS="-count=6"          more flags for go test -bench'
+	@echo '  SYNCD_BENCH_RECORDS=1000000 make bench    the engine with a million records'
 	@echo '  make fuzz FUZZTIME=1m                     every fuzz target, a minute each'
 	@echo '  make lint                                 gofmt, go vet, staticcheck'
 	@echo '  make modules                              go.mod is tidy and its pins hold'

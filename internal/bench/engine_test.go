@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -25,7 +24,8 @@ import (
 	"github.com/syncdhq/syncd/internal/transport"
 )
 
-var records = flag.Int("records", 200_000, "how many records the numbers are about")
+// records is how many records the numbers are about: $SYNCD_BENCH_RECORDS.
+var records = 200_000
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(serveVariable); text != "" {
@@ -39,7 +39,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	flag.Parse()
+	if n, err := strconv.Atoi(os.Getenv("SYNCD_BENCH_RECORDS")); err == nil {
+		records = n
+	}
 	os.Exit(m.Run())
 }
 
@@ -161,7 +163,7 @@ func mean(x, y time.Duration) time.Duration { return (x + y) / 2 }
 // decided and committed each with its cursor. The base is one COPY.
 func BenchmarkPostgreSQL(b *testing.B) {
 	_, s, dsn := cluster(b)
-	n := *records
+	n := records
 	before := copyAll(b, dsn, n)
 	key := store.Key{User: "alice", Provider: "bench"}
 	took := map[string]time.Duration{}
@@ -179,7 +181,7 @@ func BenchmarkPostgreSQL(b *testing.B) {
 // committed. The base is one COPY of all records.
 func BenchmarkEndToEnd(b *testing.B) {
 	_, s, dsn := cluster(b)
-	n := *records
+	n := records
 	before := copyAll(b, dsn, n)
 	took := map[string]time.Duration{"one-source": fromServer(b, s, dsn, n, 1)}
 	checkpoint(b, dsn)
@@ -221,7 +223,7 @@ func fromServer(b *testing.B, s store.Store, dsn string, n, sources int) time.Du
 // BenchmarkSQLite is the engine without network on SQLite. The base is bare
 // prepared inserts into the same table in the same transactions.
 func BenchmarkSQLite(b *testing.B) {
-	n := *records
+	n := records
 	before := bareInserts(b, n)
 	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "bench.db"))
 	if err != nil {

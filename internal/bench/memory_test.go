@@ -17,7 +17,7 @@ import (
 // page server and PostgreSQL are processes of their own.
 func BenchmarkMemory(b *testing.B) {
 	_, s, dsn := cluster(b)
-	for _, n := range []int{*records / 10, *records} {
+	for _, n := range []int{records / 10, records} {
 		debug.FreeOSMemory()
 		if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 			b.Skipf("this system does not tell: %v", err)
@@ -52,7 +52,7 @@ func peak(b *testing.B) int64 {
 // cost in a table of a tenth of them: pages of another user's records.
 func BenchmarkDepth(b *testing.B) {
 	_, s, dsn := cluster(b)
-	n := *records
+	n := records
 	cost := func(name string) time.Duration {
 		const pages = 100
 		checkpoint(b, dsn)
