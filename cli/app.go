@@ -53,13 +53,17 @@ func (a *app) configFile() string {
 	return systemConfig()
 }
 
-// load reads the configuration.
+// load reads the configuration. One that can't be read is as wrong as one that
+// has errors in it.
 func (a *app) load() (*config.Config, error) {
 	cfg, err := config.Load(a.configFile(), a.connectors, a.env)
-	if errors.Is(err, os.ErrNotExist) && a.configPath == "" {
-		return nil, usageError{fmt.Errorf("%w (name one with --config FILE or $SYNCD_CONFIG)", err)}
+	if _, wrong := errors.AsType[config.Errors](err); err == nil || wrong {
+		return cfg, err
 	}
-	return cfg, err
+	if errors.Is(err, os.ErrNotExist) && a.configPath == "" {
+		err = fmt.Errorf("%w (name one with --config FILE or $SYNCD_CONFIG)", err)
+	}
+	return nil, usageError{err}
 }
 
 // open opens the configured store with its schema up to date.
@@ -83,6 +87,9 @@ func (a *app) connect(ctx context.Context, cfg *config.Config) (store.Store, err
 	return postgres.Open(ctx, cfg.Store)
 }
 
+// errNoStore: the store is not there yet, or it is empty.
+var errNoStore = errors.New("there is no store yet")
+
 // read loads the configuration and opens a store that is there already, for
 // commands that only look.
 func (a *app) read(ctx context.Context) (*config.Config, store.Store, error) {
@@ -90,15 +97,16 @@ func (a *app) read(ctx context.Context) (*config.Config, store.Store, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	s, err := a.existing(ctx, cfg)
+	return cfg, s, err
+}
+
+// existing opens the configured store, and creates none.
+func (a *app) existing(ctx context.Context, cfg *config.Config) (store.Store, error) {
 	if path, ok := strings.CutPrefix(cfg.Store, "sqlite:"); ok {
-		path, _, _ = strings.Cut(path, "?")
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return nil, nil, fmt.Errorf("there is no store at %s yet: start the daemon with: syncd run --config %s", path, a.configFile())
+			return nil, fmt.Errorf("%w at %s: start the daemon with: syncd run --config %s", errNoStore, path, a.configFile())
 		}
 	}
-	s, err := a.connect(ctx, cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	return cfg, s, nil
+	return a.connect(ctx, cfg)
 }

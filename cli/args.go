@@ -18,7 +18,7 @@ import (
 func takes(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return fmt.Errorf("expected %s, got %d arguments", or(strings.Join(names, " "), "no arguments"), len(args))
+			return fmt.Errorf("expected %s, got %s", or(strings.Join(names, " "), "no arguments"), count(len(args), "argument"))
 		}
 		return notEmpty(names, args)
 	}
@@ -58,7 +58,7 @@ func (s *selection) flags(a *app, c *cobra.Command) {
 // parse takes over the arguments [USER [PROVIDER]].
 func (s *selection) parse(c *cobra.Command, args []string) error {
 	if len(args) > 2 {
-		return fmt.Errorf("expected [USER [PROVIDER]], got %d arguments", len(args))
+		return fmt.Errorf("expected [USER [PROVIDER]], got %s", count(len(args), "argument"))
 	}
 	for i, name := range []string{"user", "provider"} {
 		given := c.Flags().Changed(name)

@@ -81,13 +81,13 @@ func (a *app) exit(err error) int {
 	case errors.Is(err, errSilent):
 		return exitFailed
 	case errors.As(err, &wrong):
-		fmt.Fprintln(a.Err, wrong.Error())
+		fmt.Fprintln(a.Err, block(wrong.Error(), ""))
 		return exitUsage
 	case errors.As(err, &usage):
-		fmt.Fprintf(a.Err, "syncd: %v\n", err)
+		fmt.Fprintf(a.Err, "syncd: %s\n", block(err.Error(), ""))
 		return exitUsage
 	}
-	fmt.Fprintf(a.Err, "syncd: %v\n", err)
+	fmt.Fprintf(a.Err, "syncd: %s\n", block(err.Error(), ""))
 	return exitFailed
 }
 
@@ -115,6 +115,8 @@ own database: on schedule, within rate limits, each record there once.`,
 	for _, make := range a.commands() {
 		root.AddCommand(make())
 	}
+	completions(root)
+	root.InitDefaultHelpCmd()
 	strict(root)
 	return root
 }

@@ -15,15 +15,26 @@ import (
 // look loads the configuration and opens a store that is there and whose schema
 // is up to date. It changes nothing.
 func (a *app) look(ctx context.Context) (*config.Config, store.Store, error) {
-	cfg, s, err := a.read(ctx)
+	cfg, err := a.load()
 	if err != nil {
 		return nil, nil, err
 	}
+	s, err := a.lookAt(ctx, cfg)
+	return cfg, s, err
+}
+
+// lookAt is look at the store of a configuration. The error is errNoStore if
+// there is none yet.
+func (a *app) lookAt(ctx context.Context, cfg *config.Config) (store.Store, error) {
+	s, err := a.existing(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
 	if err := migrated(ctx, s, cfg, a.configFile()); err != nil {
 		s.Close()
-		return nil, nil, err
+		return nil, err
 	}
-	return cfg, s, nil
+	return s, nil
 }
 
 func migrated(ctx context.Context, s store.Store, cfg *config.Config, file string) error {
@@ -35,12 +46,11 @@ func migrated(ctx context.Context, s store.Store, cfg *config.Config, file strin
 		if !m.AppliedAt.IsZero() {
 			continue
 		}
-		what := "lacks the migration " + migrationName(m)
+		then := fmt.Sprintf("start the daemon (syncd run --config %s), or run: syncd migrate --config %s", file, file)
 		if i == 0 {
-			what = "is empty"
+			return fmt.Errorf("%w: %s is empty: %s", errNoStore, cfg.StoreName(), then)
 		}
-		return fmt.Errorf("the store %s %s: start the daemon (syncd run --config %s), or run: syncd migrate --config %s",
-			cfg.StoreName(), what, file, file)
+		return fmt.Errorf("the store %s lacks the migration %s: %s", cfg.StoreName(), migrationName(m), then)
 	}
 	return nil
 }

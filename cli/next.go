@@ -1,168 +1,193 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/syncdhq/syncd/internal/config"
+	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/internal/schedule"
-	"github.com/syncdhq/syncd/internal/scheduler"
 	"github.com/syncdhq/syncd/internal/store"
 )
 
-// A fire is a time at which a schedule is due.
-type fire struct {
-	At       time.Time  `json:"at"`
-	Due      *time.Time `json:"due,omitempty"` // with the source's share of the spread
-	User     string     `json:"user,omitempty"`
-	Provider string     `json:"provider,omitempty"`
-}
+// How many fire times `syncd next` shows if it is not told, and at most.
+const (
+	usualFires = 5
+	allSources = 20
+	maxFires   = 10_000
+)
 
-// maxFires is how many times `syncd next` computes at most.
-const maxFires = 10_000
-
+// A nextRequest is what `syncd next` was asked for.
 type nextRequest struct {
-	expr, zone, from string
-	count            int
-	key              store.Key
+	key        store.Key // the zero key is all sources
+	expr, zone string    // of --schedule and --timezone
+	from       string
+	count      int // 0 is not given
+	output
 }
 
 func (a *app) nextCommand() *cobra.Command {
 	var req nextRequest
-	var out output
 	c := &cobra.Command{
 		Use:   "next [USER PROVIDER]",
 		Short: "Show the coming fire times of a source or of an expression",
-		Long: `Show the coming fire times: of one source, of all sources, or of an expression
-that is in no configuration yet. They are computed by the very code that the
-daemon uses, daylight saving included. DUE adds the source's own share of the
-spread, so that sources with the same schedule do not all start at once.`,
-		Example: `  syncd next
+		Long: `Show the coming fire times: of one source, of all sources together (one line
+each), or of an expression that is in no configuration yet. They come from the
+very code that the daemon uses, daylight saving included, and for a source that
+the daemon knows from where its schedule stands in the store.
+
+AT is the time by the schedule. DUE adds the source's own share of the spread,
+so that sources with the same schedule do not all start at once.`,
+		Example: `  syncd next                                   what is due next, of all sources
   syncd next alice github -n 10
   syncd next --schedule "30 2 * * *" --timezone Europe/Berlin
-  syncd next --schedule "0 9 * * 1" --from 2027-03-27T00:00:00Z -n 3 -o json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 0 && len(args) != 2 {
-				return fmt.Errorf("expected USER PROVIDER or nothing, got %d arguments", len(args))
-			}
-			return nil
-		},
+  syncd next --schedule "0 9 * * MON" --from 2027-03-27T00:00:00Z -n 3 -o json`,
 		ValidArgsFunction: a.completeSource,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 0 && len(args) != 2 {
+				return fmt.Errorf("expected USER PROVIDER or nothing, got %s", count(len(args), "argument"))
+			}
+			return notEmpty([]string{"USER", "PROVIDER"}, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := req.check(c, args); err != nil {
+				return usageError{err}
+			}
+			if c.Flags().Changed("schedule") {
+				return a.nextOfExpression(req)
+			}
 			if len(args) == 2 {
 				req.key = store.Key{User: args[0], Provider: args[1]}
 			}
-			fires, zone, err := a.fires(req, time.Now())
-			if err != nil {
-				return err
-			}
-			return out.print(a.Out, fires, func(w io.Writer) { printFires(w, fires, zone) })
+			return a.nextOfSources(c.Context(), req)
 		},
 	}
-	c.Flags().StringVar(&req.expr, "schedule", "", "a cron `expression` instead of a source")
-	c.Flags().StringVar(&req.zone, "timezone", "UTC", "the `zone` of --schedule")
-	c.Flags().StringVar(&req.from, "from", "", "the fire times after this `time`, in RFC 3339 (default now)")
-	c.Flags().IntVarP(&req.count, "count", "n", 5, "`N` fire times")
-	out.flag(c)
+	c.Flags().StringVar(&req.expr, "schedule", "", "a cron `EXPRESSION` instead of a source")
+	c.Flags().StringVar(&req.zone, "timezone", "UTC", "the `ZONE` of --schedule, such as Europe/Berlin")
+	c.Flags().StringVar(&req.from, "from", "", "the fire times after this `TIME`, such as 2027-03-27T00:00:00Z (default now)")
+	c.Flags().IntVarP(&req.count, "count", "n", 0, fmt.Sprintf("`COUNT` fire times (default %d; of all sources %d, with -o json all)", usualFires, allSources))
+	for _, flag := range []string{"schedule", "timezone", "from", "count"} {
+		complete(c, flag, words())
+	}
+	req.output.flag(c)
 	return c
 }
 
-// fires returns what was asked for, and the zone to show it in.
-func (a *app) fires(req nextRequest, now time.Time) ([]fire, *time.Location, error) {
-	if req.count < 1 || req.count > maxFires {
-		return nil, nil, usageError{fmt.Errorf("-n %d: it is 1 to %d", req.count, maxFires)}
+// check refuses what contradicts itself.
+func (r *nextRequest) check(c *cobra.Command, args []string) error {
+	given := c.Flags().Changed
+	switch {
+	case given("schedule") && len(args) > 0:
+		return errors.New("--schedule is instead of USER PROVIDER, not beside it")
+	case given("timezone") && !given("schedule"):
+		return errors.New("--timezone is for --schedule: a source has its own")
+	case given("count") && (r.count < 1 || r.count > maxFires):
+		return fmt.Errorf("-n %d: it is 1 to %d", r.count, maxFires)
 	}
-	from := now
-	if req.from != "" {
-		var err error
-		if from, err = time.Parse(time.RFC3339Nano, req.from); err != nil {
-			return nil, nil, usageError{fmt.Errorf("--from %q: expected a time such as %s", req.from, now.UTC().Format(time.RFC3339))}
-		}
-	}
-	if req.expr != "" {
-		return expressionFires(req, from)
-	}
-	cfg, err := a.load()
-	if err != nil {
-		return nil, nil, err
-	}
-	if req.key == (store.Key{}) {
-		return allFires(cfg, from, req.count), time.Local, nil
-	}
-	src, ok := configured(cfg)[req.key]
-	if !ok {
-		return nil, nil, fmt.Errorf("there is no source %s in %s", req.key, cfg.Path)
-	}
-	return sourceFires(src, from, req.count), src.Timezone, nil
+	return nil
 }
 
-func expressionFires(req nextRequest, from time.Time) ([]fire, *time.Location, error) {
-	if req.key != (store.Key{}) {
-		return nil, nil, usageError{fmt.Errorf("--schedule is instead of USER PROVIDER, not beside it")}
+// start returns when to begin: --from, in the zone where it names no offset, or now.
+func (r *nextRequest) start(zone *time.Location, now time.Time) (time.Time, error) {
+	if r.from == "" {
+		return now, nil
 	}
-	zone, err := time.LoadLocation(req.zone)
+	if t, err := time.Parse(time.RFC3339Nano, r.from); err == nil {
+		return t, nil
+	}
+	m, err := syncd.ParseTime(r.from, zone)
 	if err != nil {
-		return nil, nil, usageError{fmt.Errorf("--timezone %q: no such zone; expected a name such as Europe/Berlin", req.zone)}
+		return time.Time{}, usageError{fmt.Errorf("--from %q: expected a time such as %s, or %s in the schedule's zone",
+			r.from, now.UTC().Format(time.RFC3339), now.Format(time.DateOnly))}
+	}
+	return m.Time(), nil
+}
+
+func (a *app) nextOfExpression(req nextRequest) error {
+	zone, err := time.LoadLocation(req.zone)
+	if err != nil || req.zone == "" || req.zone == "Local" { // as in the configuration
+		return usageError{fmt.Errorf("--timezone %q is not a time zone: write one such as UTC or Europe/Berlin", req.zone)}
 	}
 	s, err := schedule.Parse(req.expr, zone)
 	if err != nil {
-		return nil, nil, usageError{fmt.Errorf("--schedule: %w", err)}
+		return usageError{err}
+	}
+	now := time.Now()
+	from, err := req.start(zone, now)
+	if err != nil {
+		return err
+	}
+	for _, w := range s.Warnings() {
+		fmt.Fprintf(a.Err, "note: %s\n", oneLine(w))
 	}
 	fires := []fire{}
-	for at := s.Next(from); len(fires) < req.count && !at.IsZero(); at = s.Next(at) {
-		fires = append(fires, fire{At: at.In(zone)})
+	for at := s.Next(from); len(fires) < req.most(usualFires) && !at.IsZero(); at = s.Next(at) {
+		fires = append(fires, fireAt(at, zone))
 	}
-	return fires, zone, nil
+	return req.print(a.Out, fires, func(w io.Writer) { printFires(w, fires, zone, now) })
 }
 
-// sourceFires returns the coming fire times of one source.
-func sourceFires(src *config.Source, from time.Time, n int) []fire {
-	table, key := timetable(src), keyOf(src)
-	fires := []fire{}
-	for at := table.Schedule.Next(from); len(fires) < n && !at.IsZero(); at = table.Schedule.Next(at) {
-		fires = append(fires, fireOf(table, key, at, src.Timezone))
+// most returns how many fire times to show.
+func (r *nextRequest) most(usual int) int {
+	if r.count > 0 {
+		return r.count
 	}
-	return fires
+	return usual
 }
 
-func fireOf(table scheduler.Timetable, key store.Key, at time.Time, zone *time.Location) fire {
-	due := table.Due(key, at).In(zone)
-	return fire{At: at.In(zone), Due: &due, User: key.User, Provider: key.Provider}
-}
-
-// allFires returns the next fire times of all sources together, soonest first.
-func allFires(cfg *config.Config, from time.Time, n int) []fire {
-	fires := []fire{}
-	for _, src := range cfg.Sources {
-		table := timetable(src)
-		if at := table.Schedule.Next(from); !at.IsZero() {
-			fires = append(fires, fireOf(table, keyOf(src), at, src.Timezone))
+// nextOfSources shows the fire times of one source, or of all.
+func (a *app) nextOfSources(ctx context.Context, req nextRequest) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	src, ok := configured(cfg)[req.key]
+	t := times{cfg: cfg, now: time.Now(), zone: time.Local}
+	if ok {
+		t.zone = src.Timezone
+	}
+	if req.from == "" { // else the store, which knows of now, has nothing to say
+		s, err := a.lookAt(ctx, cfg)
+		if err == nil {
+			defer s.Close()
+			t.store = s
+			t.now, err = s.Now(ctx)
+		}
+		if err != nil && !errors.Is(err, errNoStore) {
+			return err
 		}
 	}
-	slices.SortStableFunc(fires, func(x, y fire) int { return x.Due.Compare(*y.Due) })
-	return fires[:min(n, len(fires))]
-}
-
-func printFires(w io.Writer, fires []fire, zone *time.Location) {
-	if len(fires) == 0 {
-		fmt.Fprintln(w, "nothing is ever due")
-		return
+	if t.from, err = req.start(t.zone, t.now); err != nil {
+		return err
 	}
-	header := []string{"AT"}
-	if fires[0].Due != nil {
-		header = []string{"AT", "DUE", "USER", "PROVIDER"}
-	}
-	var rows [][]string
-	for _, f := range fires {
-		row := []string{inZone(f.At, zone)}
-		if f.Due != nil {
-			row = append(row, f.Due.In(zone).Format("15:04:05"), f.User, f.Provider)
+	var fires []fire
+	switch {
+	case req.key == store.Key{}:
+		most := req.most(allSources)
+		if req.count == 0 && req.format == "json" {
+			most = 0
 		}
-		rows = append(rows, row)
+		fires, err = t.all(ctx, most)
+	case !ok:
+		return fmt.Errorf("there is no source %s in %s", req.key, cfg.Path)
+	default:
+		fires, err = t.one(ctx, src, req.most(usualFires))
 	}
-	tabulate(w, header, rows)
+	if err != nil {
+		return err
+	}
+	for _, note := range t.notes {
+		fmt.Fprintf(a.Err, "note: %s\n", oneLine(note))
+	}
+	return req.print(a.Out, fires, func(w io.Writer) {
+		if (req.key == store.Key{}) {
+			printDue(w, fires, t.now)
+			return
+		}
+		printFires(w, fires, t.zone, t.now)
+	})
 }
