@@ -179,6 +179,9 @@ func (p *pooler) answers(s *server) {
 		}
 		give := s.give
 		s.mu.Unlock()
+		if client == nil {
+			continue // the server's own word to a connection that nobody has had: it is being closed
+		}
 		if over {
 			give()
 		}
