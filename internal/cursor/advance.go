@@ -10,11 +10,11 @@ type Step struct {
 	Done   bool // the walk has ended
 	Proved bool // Done, and what the walk did not list is not there
 	Broken bool // the stream just broke its promise of order
-	Future int  // records dated later than the walk's beginning
+	Future int  // records dated later than the page was asked for
 }
 
-// farFuture is how much later than the walk's beginning a record must be dated
-// to be worth a word: records change while they are read.
+// farFuture is how much later than its page was asked for a record must be
+// dated to be worth a word: records change while they are read.
 const farFuture = syncd.Mark(60e9)
 
 // Advance returns the state after a page has been committed together with it.
@@ -28,7 +28,7 @@ func Advance(s State, stream syncd.Stream, page syncd.Page, asked syncd.Mark, re
 	}
 	w.Partial = w.Partial || rejected
 	step := Step{}
-	seen := look(&w, stream, page.Records)
+	seen := look(&w, stream, page.Records, asked)
 	step.Future = seen.future
 	if seen.broken && !w.Unsorted {
 		w.Unsorted, step.Broken = true, true
@@ -96,7 +96,7 @@ type sight struct {
 }
 
 // look takes a page's marks into the walk and checks the promise of order.
-func look(w *Walk, stream syncd.Stream, records []syncd.Record) sight {
+func look(w *Walk, stream syncd.Stream, records []syncd.Record, asked syncd.Mark) sight {
 	var s sight
 	for _, r := range records {
 		m := r.Mark
@@ -114,7 +114,7 @@ func look(w *Walk, stream syncd.Stream, records []syncd.Record) sight {
 		}
 		w.Last = m
 		if !stream.Sequence && m > w.Cap {
-			if m > w.Cap+farFuture {
+			if m > max(w.Cap, asked)+farFuture {
 				s.future++
 			}
 			m = w.Cap

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -94,7 +95,11 @@ var errStopped = errors.New("stopped")
 // errTripped ends a run too much of which can't be ingested.
 var errTripped = errors.New("too many rejects")
 
-// maxBroken is how many walks in a row may fail before the run gives up on the rest.
+// errBroken ends a run whose provider answers nothing any more.
+var errBroken = errors.New("too many walks failed in a row")
+
+// maxBroken is how many walks in a row may fail before the run gives up on the
+// rest. Those that the provider refused do not count: it is there.
 const maxBroken = 3
 
 // Run does the job. It returns when the source is up to date, its budget is
@@ -124,7 +129,9 @@ type one struct {
 	notes     []string
 	inputs    []string
 	failures  []error
-	broken    int // walks that failed since the last that did not
+	broken    int                 // walks that failed since the last that did not
+	turns     map[place]time.Time // when the cursors were last committed
+	dated     time.Time           // by our clock, when the provider's was first seen
 }
 
 // A place is where a cursor stands.
@@ -141,53 +148,108 @@ func (p place) String() string {
 type parker interface{ ParkUntil() time.Time }
 
 func (o *one) result(ctx context.Context, err error) Result {
-	if err == nil {
-		err = errors.Join(o.failures...)
-	}
 	var park parker
 	switch {
-	case err == nil:
+	case err == nil && len(o.failures) == 0:
 		return Result{State: store.Done}
+	case err == nil, errors.Is(err, errBroken):
+		return Result{State: store.Failed, Err: errors.Join(o.failures...)}
 	case errors.Is(err, store.ErrLeaseLost) || errors.Is(context.Cause(ctx), store.ErrLeaseLost):
+		o.noteFailures()
 		return Result{State: store.Lost, Err: store.ErrLeaseLost}
 	case errors.Is(err, errStopped):
+		o.noteFailures()
 		return Result{State: store.Partial}
 	case errors.As(err, &park):
+		o.noteFailures()
 		o.note("%s", err)
 		return Result{State: store.Parked, Until: park.ParkUntil()}
 	}
-	return Result{State: store.Failed, Err: err}
+	return Result{State: store.Failed, Err: errors.Join(append([]error{err}, o.failures...)...)}
 }
 
-// streams reads the source's streams in turn.
+// noteFailures tells what failed before a run ended for another reason.
+func (o *one) noteFailures() {
+	for _, err := range o.failures {
+		line, _, _ := strings.Cut(err.Error(), "\n")
+		o.note("%s", line)
+	}
+}
+
+// streams reads the source's streams in turn: those first whose turn is longest
+// ago, so that a budget or a quota that never lasts for all reaches all.
 func (o *one) streams(ctx context.Context) error {
 	stored, err := o.Store.Cursors(ctx, o.Lease.Key)
 	if err != nil {
 		return err
 	}
-	o.cursors = map[place]cursor.State{}
+	o.cursors, o.turns = map[place]cursor.State{}, map[place]time.Time{}
+	oldest := map[string]time.Time{}
 	for _, c := range stored {
-		if o.cursors[place{c.Stream, c.Part}], err = cursor.Parse(c.State); err != nil {
+		at := place{c.Stream, c.Part}
+		if o.cursors[at], err = cursor.Parse(c.State); err != nil {
 			return fmt.Errorf("%s: %w", c.Stream, err)
 		}
+		o.turns[at] = c.UpdatedAt
+		if t, ok := oldest[c.Stream]; !ok || c.UpdatedAt.Before(t) {
+			oldest[c.Stream] = c.UpdatedAt
+		}
 	}
-	for _, stream := range o.Source.Streams {
+	streams := slices.Clone(o.Source.Streams)
+	slices.SortStableFunc(streams, func(x, y syncd.Stream) int { return oldest[x.Name].Compare(oldest[y.Name]) })
+	for _, stream := range streams {
 		if o.Stream != "" && o.Stream != stream.Name {
 			continue
 		}
-		parts, err := o.parts(ctx, stream)
-		if err != nil {
-			if err := o.failed(ctx, place{stream: stream.Name}, err); err != nil {
-				return err
-			}
+		if err := o.stream(ctx, stream); err != nil {
+			return err
 		}
-		for _, part := range parts {
-			at := place{stream.Name, part}
-			err := o.walk(ctx, stream, at)
-			if err := o.failed(ctx, at, err); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// stream reads the parts of a stream in turn.
+func (o *one) stream(ctx context.Context, stream syncd.Stream) error {
+	parts, err := o.parts(ctx, stream)
+	if err != nil {
+		return o.failed(ctx, place{stream: stream.Name}, err)
+	}
+	slices.SortStableFunc(parts, func(x, y string) int {
+		return o.turns[place{stream.Name, x}].Compare(o.turns[place{stream.Name, y}])
+	})
+	for _, part := range parts {
+		at := place{stream.Name, part}
+		err := o.walk(ctx, stream, at)
+		if err == nil {
+			o.broken = 0
+			continue
 		}
+		if err := o.failed(ctx, at, err); err != nil {
+			return err
+		}
+		if err := o.pass(ctx, stream, at, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass gives the turn of a walk that failed to the others, and ends the run if
+// too many failed.
+func (o *one) pass(ctx context.Context, stream syncd.Stream, at place, err error) error {
+	state := o.cursors[at]
+	_, lost := o.Writer.Commit(ctx, o.Lease, ingest.Commit{
+		Stream: stream, Part: at.part, Progress: store.Progress{RunID: o.RunID},
+		Cursors: []store.Cursor{o.cursor(at, state.String(), state.Watermark)},
+	})
+	if lost != nil {
+		return lost
+	}
+	if refused, ok := errors.AsType[*syncd.HTTPError](err); ok && refused.Status/100 == 4 {
+		return nil
+	}
+	if o.broken++; o.broken >= maxBroken {
+		return errBroken
 	}
 	return nil
 }
@@ -222,10 +284,6 @@ func (o *one) parts(ctx context.Context, stream syncd.Stream) ([]string, error) 
 // failed keeps an error for the end if the rest of the run can go on without
 // what failed, and returns it if not.
 func (o *one) failed(ctx context.Context, at place, err error) error {
-	if err == nil {
-		o.broken = 0
-		return nil
-	}
 	var park parker
 	var refused *syncd.HTTPError
 	switch {
@@ -235,9 +293,6 @@ func (o *one) failed(ctx context.Context, at place, err error) error {
 		return fmt.Errorf("%s: %w (check the source's credentials)", at, err)
 	}
 	o.failures = append(o.failures, fmt.Errorf("%s: %w", at, err))
-	if o.broken++; o.broken >= maxBroken {
-		return errors.Join(o.failures...)
-	}
 	return nil
 }
 
@@ -247,13 +302,26 @@ func isStore(err error) bool {
 
 // stopped reports whether no more pages are to be fetched.
 func (o *one) stopped() bool {
+	b := o.Source.Budget
+	return o.halted() || b.Pages > 0 && o.pages >= int64(b.Pages) || b.Time > 0 && o.Now().Sub(o.began) >= b.Time
+}
+
+// halted reports whether the daemon wants the run to end.
+func (o *one) halted() bool {
 	select {
 	case <-o.Stop:
 		return true
 	default:
+		return false
 	}
-	b := o.Source.Budget
-	return b.Pages > 0 && o.pages >= int64(b.Pages) || b.Time > 0 && o.Now().Sub(o.began) >= b.Time
+}
+
+// pagesLeft is how many more pages the budget allows.
+func (o *one) pagesLeft() int {
+	if o.Source.Budget.Pages == 0 {
+		return math.MaxInt
+	}
+	return o.Source.Budget.Pages - int(o.pages)
 }
 
 // fetchContext is ctx, cancelled also when the run is to stop.

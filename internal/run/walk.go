@@ -110,7 +110,7 @@ func (w *walk) pages(ctx context.Context, state cursor.State) error {
 	}()
 	defer func() { cancel(); <-ended }()
 	for first := range legs {
-		group, then := gather(first, legs)
+		group, then := gather(first, legs, w.pagesLeft())
 		if len(group) > 0 {
 			if err := w.commit(ctx, group); err != nil {
 				return err
@@ -127,12 +127,16 @@ func (w *walk) pages(ctx context.Context, state cursor.State) error {
 			return errStopped
 		}
 	}
-	return w.stopError(fetchCtx, context.Cause(fetchCtx))
+	if w.stopped() {
+		return errStopped
+	}
+	return context.Cause(fetchCtx)
 }
 
-// gather takes what was fetched already and can be committed with first. then
-// is the leg that ended the fetching with an error, if it came to that.
-func gather(first leg, legs <-chan leg) (group []leg, then *leg) {
+// gather takes what was fetched already and can be committed with first, up to
+// most legs. then is the leg that ended the fetching with an error, if it came
+// to that.
+func gather(first leg, legs <-chan leg, most int) (group []leg, then *leg) {
 	rows := 0
 	for l := first; ; {
 		if l.err != nil {
@@ -140,7 +144,7 @@ func gather(first leg, legs <-chan leg) (group []leg, then *leg) {
 		}
 		group = append(group, l)
 		rows += len(l.batch.Rows)
-		if l.step.Done || l.step.Broken || l.restart || rows >= foldRows {
+		if l.step.Done || l.step.Broken || l.restart || rows >= foldRows || len(group) >= most {
 			return group, nil
 		}
 		var ok bool
@@ -157,7 +161,7 @@ func gather(first leg, legs <-chan leg) (group []leg, then *leg) {
 
 // fetch sends legs until the walk ends, fails or ctx is cancelled.
 func (w *walk) fetch(ctx context.Context, legs chan<- leg) {
-	for w.load.wait(ctx) {
+	for w.load.wait(ctx) && !w.halted() {
 		l := w.leg(ctx)
 		w.load.add(l.bytes())
 		select {
@@ -205,14 +209,21 @@ func (w *walk) leg(ctx context.Context) leg {
 	return leg{batch: batch, state: step.State, step: step, notes: page.Notes, print: page.Fingerprint}
 }
 
-// providerTime is the provider's clock if it has told, else ours.
+// providerTime is the provider's clock if it has told, else ours. It is what the
+// provider told first and the time that has passed since then, and never later
+// than its clock.
 func (w *walk) providerTime(ours time.Time) time.Time {
-	if w.Source.Wire != nil {
-		if d := w.Source.Wire.Date(); !d.IsZero() {
-			return d
-		}
+	if w.Source.Wire == nil {
+		return ours
 	}
-	return ours
+	d := w.Source.Wire.Date()
+	if d.IsZero() {
+		return ours
+	}
+	if w.dated.IsZero() {
+		w.dated = w.Now()
+	}
+	return d.Add(max(ours.Sub(w.dated), 0))
 }
 
 // refused answers an error of Fetch: some are the way that a provider says
@@ -320,8 +331,8 @@ func (w *walk) rewind() []store.Cursor {
 	return out
 }
 
-func (w *walk) cursor(at place, state string, watermark syncd.Mark) store.Cursor {
-	return store.Cursor{Stream: at.stream, Part: at.part, Watermark: int64(watermark), State: state, RunID: w.RunID}
+func (o *one) cursor(at place, state string, watermark syncd.Mark) store.Cursor {
+	return store.Cursor{Stream: at.stream, Part: at.part, Watermark: int64(watermark), State: state, RunID: o.RunID}
 }
 
 // remark notes what an operator should know of a page.
