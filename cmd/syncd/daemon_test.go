@@ -63,7 +63,7 @@ func (g *gate) open() {
 
 func sampleConfig(dsn, base, more string) string {
 	return fmt.Sprintf(`store: %q
-lease: 1s
+lease: 3s
 grace: 5s
 log: { format: text }
 providers:

@@ -114,7 +114,9 @@ func (t Timetable) Outcome(c store.Claim, p Plan, r Result, now time.Time) store
 		if p.Full {
 			o.FullAt = t.Full.Next(now)
 		}
-	case store.Partial:
+	case store.Partial, store.Lost:
+		// A run that gave up its lease because it could not be renewed in time
+		// may find it still its own: then it goes on like one that was stopped.
 		o.DueAt, o.Resume, o.Failures = now, store.ResumePartial, c.Failures
 	case store.Parked:
 		o.DueAt, o.Resume, o.Failures = r.Until, store.ResumeParked, c.Failures

@@ -141,6 +141,7 @@ func TestOutcome(t *testing.T) {
 	}{
 		{store.Done, p, clock("11:00:00"), "", 0},
 		{store.Partial, p, now, store.ResumePartial, 3},
+		{store.Lost, p, now, store.ResumePartial, 3},
 		{store.Parked, p, clock("10:40:00"), store.ResumeParked, 3},
 		{store.Done, Plan{Keep: true}, clock("10:30:00"), store.ResumeFailed, 3},
 	}
