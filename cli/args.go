@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +28,15 @@ func notEmpty(names, args []string) error {
 		if arg == "" {
 			return fmt.Errorf("%s is empty", names[i])
 		}
+	}
+	return nil
+}
+
+// given refuses a flag that was given and is empty, for commands that would
+// then do more than was meant.
+func given(c *cobra.Command, flag, value string) error {
+	if value == "" && c.Flags().Changed(flag) {
+		return usageError{fmt.Errorf("--%s is empty", flag)}
 	}
 	return nil
 }
@@ -165,10 +173,20 @@ func (a *app) completeFrom(begun string, word func(*config.Source) string) ([]co
 	}
 	var out []cobra.Completion
 	for _, s := range cfg.Sources {
-		if w := word(s); w != "" && strings.HasPrefix(w, begun) && !strings.ContainsFunc(w, unicode.IsControl) {
-			out = append(out, w)
-		}
+		out = appendCompletion(out, []string{begun}, word(s))
 	}
 	slices.Sort(out)
 	return slices.Compact(out), cobra.ShellCompDirectiveNoFileComp
+}
+
+// appendCompletion appends the last of the words in `line` completed by the
+// one in its place of `with`, if the words before it are the same. What a shell
+// can't take on one line is left out.
+func appendCompletion(out []cobra.Completion, line []string, with ...string) []cobra.Completion {
+	last := len(line) - 1
+	w := with[last]
+	if w == "" || !slices.Equal(line[:last], with[:last]) || !strings.HasPrefix(w, line[last]) || strings.ContainsFunc(w, obeyed) {
+		return out
+	}
+	return append(out, w)
 }

@@ -3,9 +3,11 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"strconv"
 
 	"github.com/spf13/cobra"
 )
@@ -15,6 +17,7 @@ import (
 type listing struct {
 	output
 	limit int
+	total int // how many rows there are, where that is known
 }
 
 // shown is how many rows people see if they ask for no number.
@@ -22,8 +25,28 @@ const shown = 50
 
 func (l *listing) flags(c *cobra.Command) {
 	l.output.flag(c)
-	c.Flags().IntVar(&l.limit, "limit", -1, fmt.Sprintf("at most `N` rows, 0 for all (default %d, with -o json all)", shown))
+	l.limit = -1
+	c.Flags().Var((*limit)(&l.limit), "limit", fmt.Sprintf("at most `N` rows, 0 for all (default %d, with -o json all)", shown))
 	complete(c, "limit", words())
+}
+
+// A limit is a number of rows; -1 is not given.
+type limit int
+
+func (l *limit) Type() string { return "N" }
+func (l *limit) String() string {
+	if *l < 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*l))
+}
+func (l *limit) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return errors.New("it is a number of rows, 0 for all")
+	}
+	*l = limit(n)
+	return nil
 }
 
 // most returns the limit in force, 0 for none.
@@ -73,7 +96,10 @@ func list[T any](l *listing, w io.Writer, rows iter.Seq2[T, error], json func(T)
 		header[i] = c.name
 	}
 	tabulate(w, header, cells)
-	if more {
+	switch {
+	case more && l.total > 0:
+		fmt.Fprintf(w, "... and %d more (--limit 0 lists all)\n", l.total-len(cells))
+	case more:
 		fmt.Fprintln(w, "... and more (--limit 0 lists all)")
 	}
 	return nil

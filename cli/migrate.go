@@ -27,9 +27,10 @@ func (a *app) migrateCommand() *cobra.Command {
 		Short: "Bring the store's schema up to date",
 		Long: `Bring the store's schema up to date. The daemon does so when it starts; this is for
 those who would rather do it by themselves, or with another database user.`,
-		Example: "  syncd migrate\n  syncd migrate --status",
-		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.migrate(c.Context(), status, out) },
+		Example: `  syncd migrate
+  syncd migrate --status                     only list what is applied and what is not`,
+		Args: takes(),
+		RunE: func(c *cobra.Command, _ []string) error { return a.migrate(c.Context(), status, out) },
 	}
 	c.Flags().BoolVar(&status, "status", false, "only list the migrations")
 	out.flag(c)
@@ -41,7 +42,11 @@ func (a *app) migrate(ctx context.Context, status bool, out output) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.connect(ctx, cfg)
+	connect := a.connect
+	if status {
+		connect = a.existing // looking creates no store
+	}
+	s, err := connect(ctx, cfg)
 	if err != nil {
 		return err
 	}

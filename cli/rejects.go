@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,29 +73,50 @@ func (a *app) rejectsList() *cobra.Command {
 				return err
 			}
 			defer s.Close()
+			if f.RunID != "" {
+				r, err := findRun(c.Context(), s, f.RunID)
+				if err != nil {
+					return err
+				}
+				f.RunID = r.ID
+			}
 			f.User, f.Provider = sel.user, sel.provider
-			return list(&l, a.Out, rejectsOf(c.Context(), s, f), func(r store.Reject) any { return rejectRowOf(r) }, "no reject"+sel.String(), rejectColumns...)
+			return list(&l, a.Out, rejectsOf(c.Context(), s, f), func(r store.Reject) any { return rejectRowOf(r) }, "no reject"+sel.String(), rejectColumns()...)
 		},
 	}
 	l.flags(c)
 	sel.flags(a, c)
-	c.Flags().StringVar(&f.Stream, "stream", "", "only of this `stream`")
-	c.Flags().StringVar(&f.Reason, "reason", "", "only for this `reason`")
-	c.Flags().StringVar(&f.RunID, "run", "", "only those that this `run` set aside last")
+	c.Flags().StringVar(&f.Stream, "stream", "", "only of this `STREAM`")
+	c.Flags().StringVar(&f.Reason, "reason", "", "only for this `REASON`")
+	c.Flags().StringVar(&f.RunID, "run", "", "only those that this `RUN` set aside last")
+	complete(c, "run", func(c *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.completeRun(c, nil, begun)
+	})
 	c.Flags().BoolVar(&f.Resolved, "all", false, "also those that were replayed or discarded")
 	return c
 }
 
-var rejectColumns = []column[store.Reject]{
-	{"ID", func(r store.Reject) string { return strconv.FormatInt(r.ID, 10) }},
-	{"USER", func(r store.Reject) string { return clip(r.User, 24) }},
-	{"PROVIDER", func(r store.Reject) string { return r.Provider }},
-	{"STREAM", func(r store.Reject) string { return r.Stream }},
-	{"PLACE", func(r store.Reject) string { return or(clip(r.Place, 30), "-") }},
-	{"REASON", func(r store.Reject) string { return r.Reason }},
-	{"LAST", func(r store.Reject) string { return when(r.LastAt) }},
-	{"TIMES", func(r store.Reject) string { return strconv.FormatInt(r.Times, 10) }},
-	{"DETAIL", func(r store.Reject) string { return clip(or(r.Resolution, r.Detail), 60) }},
+func rejectColumns() []column[store.Reject] {
+	return []column[store.Reject]{
+		{"ID", func(r store.Reject) string { return strconv.FormatInt(r.ID, 10) }},
+		{"USER", func(r store.Reject) string { return clip(r.User, 24) }},
+		{"PROVIDER", func(r store.Reject) string { return r.Provider }},
+		{"STREAM", func(r store.Reject) string { return r.Stream }},
+		{"RECORD", func(r store.Reject) string { return or(clip(r.RecordID, 24), "-") }},
+		{"PLACE", func(r store.Reject) string { return or(clip(r.Place, 30), "-") }},
+		{"REASON", func(r store.Reject) string { return resolved(r) }},
+		{"LAST", func(r store.Reject) string { return when(r.LastAt) }},
+		{"TIMES", func(r store.Reject) string { return strconv.FormatInt(r.Times, 10) }},
+		{"DETAIL", func(r store.Reject) string { return clip(r.Detail, 60) }},
+	}
+}
+
+// resolved is a reject's reason, with what became of it if it is closed.
+func resolved(r store.Reject) string {
+	if r.Resolution == "" {
+		return r.Reason
+	}
+	return r.Reason + " (" + r.Resolution + ")"
 }
 
 func (a *app) rejectsShow() *cobra.Command {
@@ -103,9 +125,11 @@ func (a *app) rejectsShow() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show all of one reject, with its bytes",
+		Long: `Show all of one reject, with its bytes: as text where they are text that a
+terminal can show, else in hexadecimal. --raw writes them as they came.`,
 		Example: `  syncd rejects show 7
   syncd rejects show 7 --raw > record.json`,
-		Args: takes("ID"),
+		Args: takes("ID"), ValidArgsFunction: a.completeReject,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, s, err := a.look(c.Context())
 			if err != nil {
@@ -128,16 +152,35 @@ func (a *app) rejectsShow() *cobra.Command {
 	return c
 }
 
-func findReject(ctx context.Context, s store.Store, text string) (store.Reject, error) {
+func findReject(ctx context.Context, s store.Catalog, text string) (store.Reject, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
+	if err != nil || id < 1 {
 		return store.Reject{}, usageError{fmt.Errorf("%q is not the id of a reject (see: syncd rejects list)", text)}
 	}
 	r, err := s.Reject(ctx, id)
-	if err != nil {
-		return r, fmt.Errorf("reject %d: %w", id, err)
+	if errors.Is(err, store.ErrNotFound) {
+		return r, fmt.Errorf("there is no reject %d (see: syncd rejects list)", id)
 	}
-	return r, nil
+	return r, err
+}
+
+// completeReject completes the ids of the newest open rejects.
+func (a *app) completeReject(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const keepOrder = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	_, s, err := a.look(c.Context())
+	if err != nil {
+		return nil, keepOrder
+	}
+	defer s.Close()
+	rejects, _ := s.Rejects(c.Context(), store.RejectFilter{Limit: 100}) // no completion is better than an error
+	var out []cobra.Completion
+	for _, r := range rejects {
+		id := strconv.FormatInt(r.ID, 10)
+		if strings.HasPrefix(id, begun) && !slices.Contains(args, id) {
+			out = append(out, cobra.CompletionWithDesc(id, oneLine(r.Key.String()+": "+r.Reason)))
+		}
+	}
+	return out, keepOrder
 }
 
 func printReject(w io.Writer, r store.Reject) {
@@ -163,48 +206,72 @@ func printReject(w io.Writer, r store.Reject) {
 	}
 	line("raw", size)
 	fmt.Fprintln(w)
-	if printable(r.Raw) {
-		fmt.Fprintln(w, strings.TrimRight(string(r.Raw), "\n"))
-	} else {
-		fmt.Fprint(w, hex.Dump(r.Raw[:min(len(r.Raw), 4096)]))
-	}
+	printRaw(w, r.Raw)
 	if r.Resolution == "" {
-		fmt.Fprintf(w, "\ntry again: syncd rejects replay %d    corrected: syncd rejects replay %d --data '...'    give up: syncd rejects discard %d\n", r.ID, r.ID, r.ID)
+		fmt.Fprintf(w, `
+after its cause was mended   syncd rejects replay %d
+with corrected bytes         syncd rejects replay %d --file corrected
+to give it up                syncd rejects discard %d
+`, r.ID, r.ID, r.ID)
+	}
+}
+
+// dumped is how many bytes are shown in hexadecimal.
+const dumped = 4096
+
+// printRaw shows bytes so that a terminal obeys none of them.
+func printRaw(w io.Writer, raw []byte) {
+	switch {
+	case len(raw) == 0:
+		fmt.Fprintln(w, "(no bytes)")
+	case printable(raw):
+		fmt.Fprintln(w, strings.TrimRight(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\n"))
+	default:
+		fmt.Fprint(w, hex.Dump(raw[:min(len(raw), dumped)]))
+		if len(raw) > dumped {
+			fmt.Fprintf(w, "... and %s more (--raw writes all)\n", count(len(raw)-dumped, "byte"))
+		}
 	}
 }
 
 func (a *app) rejectsDiscard() *cobra.Command {
 	return &cobra.Command{
-		Use:     "discard ID...",
-		Short:   "Close rejects without ingesting them",
-		Long:    "Close rejects without ingesting them. Their bytes stay; list --all shows them.",
-		Example: "  syncd rejects discard 7 8 9",
-		Args:    cobra.MinimumNArgs(1),
+		Use:   "discard ID...",
+		Short: "Close rejects without ingesting them",
+		Long: `Close rejects without ingesting them. Their bytes stay: "rejects list --all" has
+them. The same bytes refused again for the same reason stay closed.`,
+		Example: `  syncd rejects discard 7
+  syncd rejects discard 7 8 9`,
+		Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeReject,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, s, err := a.look(c.Context())
 			if err != nil {
 				return err
 			}
 			defer s.Close()
+			var rejects []store.Reject
+			for _, text := range args { // all are looked up before any is closed
+				r, err := findReject(c.Context(), s, text)
+				if err != nil {
+					return err
+				}
+				rejects = append(rejects, r)
+			}
 			var errs []error
-			for _, text := range args {
-				errs = append(errs, a.discard(c.Context(), s, text))
+			for _, r := range rejects {
+				errs = append(errs, a.discard(c.Context(), s, r))
 			}
 			return errors.Join(errs...)
 		},
 	}
 }
 
-func (a *app) discard(ctx context.Context, s store.Store, text string) error {
-	r, err := findReject(ctx, s, text)
-	if err != nil {
-		return err
-	}
+func (a *app) discard(ctx context.Context, s store.Store, r store.Reject) error {
 	if r.Resolution != "" {
 		fmt.Fprintf(a.Out, "reject %d was %s already\n", r.ID, r.Resolution)
 		return nil
 	}
-	err = underLease(ctx, s, r.Key, func(ctx context.Context, tx store.Tx) error {
+	err := underLease(ctx, s, r.Key, func(ctx context.Context, tx store.Tx) error {
 		return tx.Resolve(ctx, r.ID, store.Discarded, "")
 	})
 	if err != nil {

@@ -35,7 +35,7 @@ can't be stays as it is.`,
   syncd rejects replay 7                                  after its cause was mended
   syncd rejects replay 7 --data 'acme,1007,2026-06-01,paid,12.50,EUR,'
   syncd rejects replay 7 --file corrected.json            or - for standard input`,
-		Args: cobra.MinimumNArgs(1),
+		Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeReject,
 		RunE: func(c *cobra.Command, args []string) error {
 			raw, err := a.corrected(data, file, len(args))
 			if err != nil {
@@ -186,11 +186,7 @@ func streamNamed(source run.Source, name string) (syncd.Stream, error) {
 
 // streamNames returns the names of a source's streams.
 func streamNames(src *config.Source) ([]string, error) {
-	client, err := syncd.NewClient(noBase, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	streams, err := src.Options.Streams(client)
+	streams, err := streamsOf(src)
 	if err != nil {
 		return nil, err
 	}
@@ -199,4 +195,13 @@ func streamNames(src *config.Source) ([]string, error) {
 		names[i] = s.Name
 	}
 	return names, nil
+}
+
+// streamsOf returns a source's streams, to be looked at and not fetched from.
+func streamsOf(src *config.Source) ([]syncd.Stream, error) {
+	client, err := syncd.NewClient(noBase, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return src.Options.Streams(client)
 }

@@ -14,9 +14,11 @@ import (
 
 func (a *app) runsCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "runs",
-		Short:   "Look at the run log",
-		Example: "  syncd runs list\n  syncd runs list alice github --state failed\n  syncd runs show 0190a5f0",
+		Use:   "runs",
+		Short: "Look at the run log",
+		Example: `  syncd runs list
+  syncd runs list alice github --state failed
+  syncd runs show 0190a5f0-7d3c-70`,
 	}
 	c.AddCommand(a.runsList(), a.runsShow())
 	return c
@@ -41,6 +43,7 @@ type runRow struct {
 	Error     string         `json:"error,omitempty"`
 	Notes     []string       `json:"notes,omitempty"`
 	Owner     string         `json:"owner"`
+	Token     int64          `json:"lease_token"`
 	Resumes   string         `json:"resumes,omitempty"`
 }
 
@@ -48,7 +51,7 @@ func runRowOf(r store.Run) runRow {
 	row := runRow{
 		ID: r.ID, User: r.User, Provider: r.Provider, State: r.State, Trigger: r.Trigger, Tick: maybe(r.Tick), Folded: r.Folded,
 		Full: r.Full, StartedAt: r.StartedAt, EndedAt: maybe(r.EndedAt), Counters: r.Counters, Pages: r.Pages, Requests: r.Requests,
-		Input: r.Input, Error: r.Error, Owner: r.Owner, Resumes: r.Resumes,
+		Input: r.Input, Error: r.Error, Owner: r.Owner, Token: r.Token, Resumes: r.Resumes,
 	}
 	if r.Notes != "" {
 		row.Notes = strings.Split(r.Notes, "\n")
@@ -61,9 +64,11 @@ func (a *app) runsList() *cobra.Command {
 	var sel selection
 	var state string
 	c := &cobra.Command{
-		Use:     "list [USER [PROVIDER]]",
-		Short:   "List runs, newest first",
-		Example: "  syncd runs list\n  syncd runs list alice --state failed --limit 10\n  syncd runs list -o json",
+		Use:   "list [USER [PROVIDER]]",
+		Short: "List runs, newest first",
+		Example: `  syncd runs list
+  syncd runs list alice --state failed --limit 10
+  syncd runs list -o json`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := oneOf("state", state, runStates...); err != nil {
 				return err
@@ -83,7 +88,7 @@ func (a *app) runsList() *cobra.Command {
 	}
 	l.flags(c)
 	sel.flags(a, c)
-	c.Flags().StringVar(&state, "state", "", "only runs in this `state`: "+strings.Join(runStates, ", "))
+	c.Flags().StringVar(&state, "state", "", "only runs in this `STATE`: "+strings.Join(runStates, ", "))
 	complete(c, "state", words(runStates...))
 	return c
 }
@@ -99,8 +104,14 @@ func runColumns(now time.Time) []column[store.Run] {
 		{"TRIGGER", func(r store.Run) string { return r.Trigger }},
 		{"STARTED", func(r store.Run) string { return when(r.StartedAt) }},
 		{"TOOK", func(r store.Run) string { return took(r, now) }},
-		{"DID", func(r store.Run) string { return clip(did(r), 70) }},
+		{"DID", func(r store.Run) string { return clip(did(r), 100) }},
 	}
+}
+
+// allCounters spells every counter, also those that are zero.
+func allCounters(c store.Counters) string {
+	return fmt.Sprintf("inserted %d, updated %d, unchanged %d, stale %d,\ndeleted %d, restored %d, rejected %d, duplicate %d",
+		c.Inserted, c.Updated, c.Unchanged, c.Stale, c.Deleted, c.Restored, c.Rejected, c.Duplicate)
 }
 
 // did says in a few words what a run did, or why it did not.
@@ -108,20 +119,23 @@ func did(r store.Run) string {
 	switch {
 	case r.Error != "" && r.Counters.Records() == 0:
 		return firstLine(r.Error)
+	case r.Error != "":
+		return firstLine(r.Error) + " (after " + counted(r.Counters) + ")"
 	case r.Counters.Records() == 0 && strings.Contains(r.Notes, "unchanged"):
 		return "unchanged"
 	}
-	return tally(r.Counters)
+	return counted(r.Counters)
 }
 
 func (a *app) runsShow() *cobra.Command {
 	var out output
 	c := &cobra.Command{
-		Use:     "show RUN",
-		Short:   "Show all of one run",
-		Long:    "Show all of one run. The beginning of its id is enough where it is the only one.",
-		Example: "  syncd runs show 0190a5f0-7d3c-7000-8000-000000000000\n  syncd runs show 0190a5f0 -o json",
-		Args:    takes("RUN"), ValidArgsFunction: a.completeRun,
+		Use:   "show RUN",
+		Short: "Show all of one run",
+		Long:  "Show all of one run. The beginning of its id is enough where no other begins so.",
+		Example: `  syncd runs show 0190a5f0-7d3c-7000-8000-000000000000
+  syncd runs show 0190a5f0-7d3c-70 -o json`,
+		Args: takes("RUN"), ValidArgsFunction: a.completeRun,
 		RunE: func(c *cobra.Command, args []string) error {
 			_, s, err := a.look(c.Context())
 			if err != nil {
@@ -143,54 +157,52 @@ func (a *app) runsShow() *cobra.Command {
 	return c
 }
 
-// wholeID is the length of a run's id.
-const wholeID = 36
+// afterIDs sorts after every character of an id.
+const afterIDs = "~"
 
-// findRun returns the run whose id begins with text.
-func findRun(ctx context.Context, s store.Store, text string) (store.Run, error) {
-	if len(text) >= wholeID {
-		r, err := s.Run(ctx, text)
-		if err != nil {
-			return r, fmt.Errorf("run %s: %w", text, err)
-		}
-		return r, nil
+// findRun returns the run whose id begins with text. It reads no more of the
+// run log than the rows that do, and the next.
+func findRun(ctx context.Context, s store.Catalog, text string) (store.Run, error) {
+	prefix := strings.ToLower(text)
+	if strings.Trim(prefix, "0123456789abcdef-") != "" {
+		return store.Run{}, usageError{fmt.Errorf("%q is not the id of a run (see: syncd runs list)", text)}
+	}
+	runs, err := s.Runs(ctx, store.RunFilter{Before: prefix + afterIDs, Limit: 3})
+	if err != nil {
+		return store.Run{}, err
 	}
 	var found []store.Run
-	for r, err := range runsOf(ctx, s, store.RunFilter{}) {
-		if err != nil {
-			return store.Run{}, err
-		}
-		if strings.HasPrefix(r.ID, text) {
-			found = append(found, r)
-		}
-		if len(found) > 1 {
-			return store.Run{}, fmt.Errorf("run %s: several begin so, such as %s and %s", text, found[0].ID, found[1].ID)
+	var ids []string
+	for _, r := range runs {
+		if strings.HasPrefix(r.ID, prefix) {
+			found, ids = append(found, r), append(ids, r.ID)
 		}
 	}
-	if len(found) == 0 {
-		return store.Run{}, fmt.Errorf("run %s: %w (see: syncd runs list)", text, store.ErrNotFound)
+	switch len(found) {
+	case 0:
+		return store.Run{}, fmt.Errorf("there is no run %s (see: syncd runs list)", text)
+	case 1:
+		return found[0], nil
 	}
-	return found[0], nil
+	return store.Run{}, usageError{fmt.Errorf("several runs begin with %s, such as %s", text, strings.Join(ids, " and "))}
 }
 
 // completeRun completes the ids of the newest runs.
 func (a *app) completeRun(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+	const keepOrder = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	_, s, err := a.look(c.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	if err != nil || len(args) > 0 {
+		return nil, keepOrder
 	}
 	defer s.Close()
 	runs, _ := s.Runs(c.Context(), store.RunFilter{Limit: 100}) // no completion is better than an error
 	var out []cobra.Completion
 	for _, r := range runs {
 		if strings.HasPrefix(r.ID, begun) {
-			out = append(out, r.ID)
+			out = append(out, cobra.CompletionWithDesc(r.ID, oneLine(r.State+" "+r.Key.String()+" "+when(r.StartedAt))))
 		}
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return out, keepOrder
 }
 
 func printRun(w io.Writer, r store.Run, now time.Time) {
@@ -207,12 +219,13 @@ func printRun(w io.Writer, r store.Run, now time.Time) {
 		trigger += ", for the tick of " + when(r.Tick)
 	}
 	if r.Folded > 0 {
-		trigger += fmt.Sprintf(" and %s before it", count(r.Folded, "more tick"))
+		trigger += fmt.Sprintf(", and %s before it", count(r.Folded, "more tick"))
 	}
 	line("trigger", trigger)
 	line("started", when(r.StartedAt))
 	line("took", took(r, now))
-	line("daemon", r.Owner)
+	line("ended", when(r.EndedAt))
+	line("daemon", fmt.Sprintf("%s, lease token %d", r.Owner, r.Token))
 	if r.Resumes != "" {
 		line("resumes", "run "+r.Resumes+", whose daemon died")
 	}
@@ -220,7 +233,7 @@ func printRun(w io.Writer, r store.Run, now time.Time) {
 		line("full", "it was asked to read everything")
 	}
 	line("input", strings.ReplaceAll(r.Input, "; ", "\n"))
-	line("records", tally(r.Counters))
+	line("records", allCounters(r.Counters))
 	line("pages", fmt.Sprint(r.Pages))
 	line("requests", fmt.Sprint(r.Requests))
 	line("error", r.Error)

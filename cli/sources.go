@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ type sourceRow struct {
 	NextAt    *time.Time `json:"next_at"`
 	DueAt     *time.Time `json:"due_at"`
 	FullAt    *time.Time `json:"full_at,omitempty"`
-	Resume    string     `json:"resume,omitempty"`
+	Resume    string     `json:"resume,omitempty"` // why it is due other than by its schedule
 	Failures  int        `json:"failures"`
 	Owner     string     `json:"owner,omitempty"`
 	LastRun   string     `json:"last_run,omitempty"`
@@ -50,23 +51,29 @@ func (a *app) sourcesList() *cobra.Command {
 	var l listing
 	var sel selection
 	c := &cobra.Command{
-		Use:     "list [USER [PROVIDER]]",
-		Short:   "List the sources that the store has",
-		Example: "  syncd sources list\n  syncd sources list --provider github -o json",
+		Use:   "list [USER [PROVIDER]]",
+		Short: "List the sources that the store has",
+		Example: `  syncd sources list
+  syncd sources list alice
+  syncd sources list --provider github -o json`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, s, err := a.look(c.Context())
+			cfg, s, err := a.look(c.Context())
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			return list(&l, a.Out, sourcesOf(c.Context(), s, sel.filter()), func(s store.Source) any { return rowOf(s) }, "no source"+sel.String(),
+			none := "no source" + sel.String()
+			if sel == (selection{}) && len(cfg.Sources) > 0 {
+				none = fmt.Sprintf("no source yet: the daemon adds the %d of the configuration when it starts (syncd run)", len(cfg.Sources))
+			}
+			return list(&l, a.Out, sourcesOf(c.Context(), s, sel.filter()), func(s store.Source) any { return rowOf(s) }, none,
 				column[store.Source]{"USER", func(s store.Source) string { return clip(s.User, 32) }},
 				column[store.Source]{"PROVIDER", func(s store.Source) string { return s.Provider }},
 				column[store.Source]{"CONNECTOR", func(s store.Source) string { return s.Connector }},
 				column[store.Source]{"SCHEDULE", func(s store.Source) string { return s.Schedule }},
 				column[store.Source]{"DUE", func(s store.Source) string { return when(s.DueAt) }},
 				column[store.Source]{"LAST RUN", func(s store.Source) string { return or(s.LastState, "never") }},
-				column[store.Source]{"PAUSED", func(s store.Source) string { return or(strings.Join(s.Paused, ", "), "-") }},
+				column[store.Source]{"PAUSED", func(s store.Source) string { return or(reasons(s.Paused), "-") }},
 			)
 		},
 	}
@@ -89,40 +96,61 @@ func (a *app) sourcesPause() *cobra.Command {
 		Use:   "pause USER PROVIDER",
 		Short: "Stop running a source until it is resumed",
 		Long: `Stop running a source until it is resumed. A run that is under way ends by
-itself. Reasons are a set: a source goes on when the last is taken away.`,
-		Example: "  syncd sources pause alice github\n  syncd sources pause alice github --reason migration",
-		Args:    takes("USER", "PROVIDER"), ValidArgsFunction: a.completeSource,
+itself. Reasons are a set: a source runs again when the last is taken away.`,
+		Example: `  syncd sources pause alice github
+  syncd sources pause alice github --reason migration`,
+		Args: takes("USER", "PROVIDER"), ValidArgsFunction: a.completeSource,
 		RunE: func(c *cobra.Command, args []string) error {
-			if reason == "" || reason == store.PausedRemoved || strings.ContainsFunc(reason, func(r rune) bool { return r <= ' ' || r == ',' }) {
-				return usageError{fmt.Errorf("--reason %q: it is one word, other than %s", reason, store.PausedRemoved)}
+			if err := checkReason(reason); err != nil {
+				return err
 			}
 			return a.repause(c.Context(), args, func(ctx context.Context, s store.Store, key store.Key) ([]string, error) {
 				return s.Pause(ctx, key, reason)
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", store.PausedOperator, "why, as one `word`")
+	c.Flags().StringVar(&reason, "reason", store.PausedOperator, "why, as one `WORD`")
+	complete(c, "reason", words())
 	return c
 }
 
 func (a *app) sourcesResume() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
-		Use:     "resume USER PROVIDER",
-		Short:   "Run a paused source again",
-		Example: "  syncd sources resume alice github\n  syncd sources resume alice github --reason migration",
-		Args:    takes("USER", "PROVIDER"), ValidArgsFunction: a.completeSource,
+		Use:   "resume USER PROVIDER",
+		Short: "Run a paused source again",
+		Long: `Run a paused source again. Only the reason that is named is taken away: the one
+of "sources pause" if none is. What came due meanwhile is one run.`,
+		Example: `  syncd sources resume alice github
+  syncd sources resume alice github --reason migration`,
+		Args: takes("USER", "PROVIDER"), ValidArgsFunction: a.completeSource,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkReason(reason); err != nil {
+				return err
+			}
 			return a.repause(c.Context(), args, func(ctx context.Context, s store.Store, key store.Key) ([]string, error) {
 				return s.Resume(ctx, key, reason)
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", store.PausedOperator, "the `word` that it was paused with")
+	c.Flags().StringVar(&reason, "reason", store.PausedOperator, "the `WORD` that it was paused with")
+	complete(c, "reason", words())
 	return c
 }
 
-// repause changes a source's reasons to be paused and says which are left.
+// checkReason refuses what is no word, and the reason that the configuration
+// alone gives and takes.
+func checkReason(reason string) error {
+	switch {
+	case reason == store.PausedRemoved:
+		return usageError{fmt.Errorf("--reason %s is for sources that are not in the configuration: put it back there, or take it out", reason)}
+	case reason == "" || strings.ContainsFunc(reason, func(r rune) bool { return r == ' ' || r == ',' || obeyed(r) }):
+		return usageError{fmt.Errorf("--reason %q: it is one word", reason)}
+	}
+	return nil
+}
+
+// repause changes a source's reasons to be paused and says how it stands then.
 func (a *app) repause(ctx context.Context, args []string, change func(context.Context, store.Store, store.Key) ([]string, error)) error {
 	cfg, s, err := a.look(ctx)
 	if err != nil {
@@ -134,15 +162,27 @@ func (a *app) repause(ctx context.Context, args []string, change func(context.Co
 	if err != nil {
 		return unknown(cfg, key, err)
 	}
-	said := "not paused: it runs when it is due"
-	if len(left) > 0 {
-		said = "paused: " + strings.Join(left, ", ")
-		if slices.Contains(left, store.PausedRemoved) {
-			said += " (it is not in the configuration)"
-		}
+	row, err := oneSource(ctx, s, key)
+	if err != nil {
+		return unknown(cfg, key, err)
 	}
-	fmt.Fprintf(a.Out, "%s is %s\n", oneLine(key.String()), said)
+	now, err := s.Now(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "%s: %s\n", oneLine(key.String()), oneLine(pauseSaid(row, left, now)))
 	return nil
+}
+
+func pauseSaid(row store.Source, left []string, now time.Time) string {
+	if len(left) == 0 {
+		return "not paused, due " + soon(row.DueAt, now)
+	}
+	said := "paused: " + reasons(left)
+	if row.LeaseUntil.After(now) {
+		said += "; the run that is under way ends by itself"
+	}
+	return said
 }
 
 func (a *app) sourcesRemove() *cobra.Command {
@@ -153,8 +193,10 @@ func (a *app) sourcesRemove() *cobra.Command {
 		Long: `Forget a source that is no longer in the configuration: its schedule, cursors
 and rejects. Its records and its run log stay; with --purge they are deleted too,
 which cannot be undone.`,
-		Example: "  syncd sources remove alice github\n  syncd sources remove alice github --purge --yes",
-		Args:    takes("USER", "PROVIDER"), ValidArgsFunction: a.completeSource,
+		Example: `  syncd sources list                         what is "not in the configuration"
+  syncd sources remove alice github
+  syncd sources remove alice github --purge --yes`,
+		Args: takes("USER", "PROVIDER"), ValidArgsFunction: a.completeRemovable,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.removeSource(c.Context(), store.Key{User: args[0], Provider: args[1]}, purge, yes)
 		},
@@ -162,6 +204,26 @@ which cannot be undone.`,
 	c.Flags().BoolVar(&purge, "purge", false, "delete its records, changes and runs too")
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return c
+}
+
+// completeRemovable completes the sources that the store has and the
+// configuration has not.
+func (a *app) completeRemovable(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	_, s, err := a.look(c.Context())
+	if err != nil || len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer s.Close()
+	var out []cobra.Completion
+	for row, err := range sourcesOf(c.Context(), s, store.SourceFilter{}) {
+		if err != nil {
+			break
+		}
+		if slices.Contains(row.Paused, store.PausedRemoved) {
+			out = appendCompletion(out, append(args, begun), row.User, row.Provider)
+		}
+	}
+	return slices.Compact(out), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) removeSource(ctx context.Context, key store.Key, purge, yes bool) error {
@@ -173,42 +235,49 @@ func (a *app) removeSource(ctx context.Context, key store.Key, purge, yes bool) 
 	if _, ok := configured(cfg)[key]; ok {
 		return fmt.Errorf("source %s is in %s: take it out there first, or the daemon adds it again", key, cfg.Path)
 	}
-	if _, err := oneSource(ctx, s, key); err != nil {
-		return unknown(cfg, key, err)
-	}
 	if purge && !yes {
-		counts, err := s.Count(ctx, key)
-		if err != nil {
-			return err
-		}
-		var n int64
-		for _, c := range counts {
-			n += c.Live + c.Deleted
-		}
-		if err := a.confirm(fmt.Sprintf("delete %s of %s for good?", count(n, "record"), oneLine(key.String()))); err != nil {
+		if err := a.confirmPurge(ctx, s, key); err != nil {
 			return err
 		}
 	}
+	// A source that was removed before can be purged still, so the store is to say what it has.
 	if err := s.Remove(ctx, key, purge); err != nil {
 		return unknown(cfg, key, err)
 	}
-	said := "its records stay"
+	said := "its records and its run log stay"
 	if purge {
-		said = "its records are deleted"
+		said = "its records and its run log are deleted"
 	}
 	fmt.Fprintf(a.Out, "%s is removed; %s\n", oneLine(key.String()), said)
 	return nil
 }
 
-// confirm asks on the terminal; where nobody can answer it says how to say yes.
-func (a *app) confirm(question string) error {
+// confirmPurge asks whether the records are to be deleted. Where nobody can
+// answer it says how to say so beforehand.
+func (a *app) confirmPurge(ctx context.Context, s store.Catalog, key store.Key) error {
+	counts, err := s.Count(ctx, key)
+	if err != nil {
+		return err
+	}
+	var n int64
+	for _, c := range counts {
+		n += c.Live + c.Deleted
+	}
+	if n == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("%s of %s", count(n, "record"), oneLine(key.String()))
 	if !isTerminal(a.In) {
-		return usageError{fmt.Errorf("%s Say so with --yes", question)}
+		return usageError{fmt.Errorf("this would delete %s, for good: say --yes if that is meant", what)}
 	}
-	fmt.Fprintf(a.Err, "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(a.In).ReadString('\n')
-	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
-		return errors.New("nothing was deleted")
+	fmt.Fprintf(a.Err, "Delete %s, for good? [y/N] ", what)
+	answer, err := bufio.NewReader(a.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
 	}
-	return nil
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was deleted")
 }

@@ -36,23 +36,6 @@ func printable(b []byte) bool {
 	})
 }
 
-// tally spells the counters that are not zero: "inserted 12, updated 3".
-func tally(c store.Counters) string {
-	var parts []string
-	for _, one := range []struct {
-		name string
-		n    int64
-	}{
-		{"inserted", c.Inserted}, {"updated", c.Updated}, {"deleted", c.Deleted}, {"restored", c.Restored},
-		{"rejected", c.Rejected}, {"unchanged", c.Unchanged}, {"stale", c.Stale}, {"duplicate", c.Duplicate},
-	} {
-		if one.n != 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", one.name, one.n))
-		}
-	}
-	return or(strings.Join(parts, ", "), "no records")
-}
-
 // count spells a number of things: "1 source", "2 sources".
 func count[N int | int64](n N, thing string) string {
 	if n != 1 {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 type versionReport struct {
 	Version  string            `json:"version"`
 	Go       string            `json:"go"`
+	Platform string            `json:"platform"`
 	Revision string            `json:"revision,omitempty"`
 	Modified bool              `json:"modified,omitempty"`
 	Drivers  map[string]string `json:"drivers"`
@@ -20,10 +22,11 @@ type versionReport struct {
 func (a *app) versionCommand() *cobra.Command {
 	var out output
 	c := &cobra.Command{
-		Use:     "version",
-		Short:   "Show what this program was built from",
-		Example: "  syncd version\n  syncd version -o json",
-		Args:    cobra.NoArgs,
+		Use:   "version",
+		Short: "Show what this program was built from",
+		Example: `  syncd version
+  syncd version -o json`,
+		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			r := built()
 			return out.print(a.Out, r, func(w io.Writer) {
@@ -34,7 +37,7 @@ func (a *app) versionCommand() *cobra.Command {
 				if r.Modified {
 					revision += " with changes"
 				}
-				fmt.Fprintf(w, "syncd %s (%s%s)\n", r.Version, r.Go, revision)
+				fmt.Fprintf(w, "syncd %s (%s %s%s)\n", r.Version, r.Go, r.Platform, revision)
 				for _, name := range []string{"PostgreSQL", "SQLite"} {
 					fmt.Fprintf(w, "  driver for %s: %s\n", name, or(r.Drivers[name], "unknown"))
 				}
@@ -49,12 +52,11 @@ func (a *app) versionCommand() *cobra.Command {
 func version() string { return built().Version }
 
 func built() versionReport {
-	r := versionReport{Version: "dev", Drivers: map[string]string{}}
+	r := versionReport{Version: "dev", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Drivers: map[string]string{}}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return r
 	}
-	r.Go = info.GoVersion
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		r.Version = v
 	}
