@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -29,17 +30,37 @@ type scriptStep struct {
 	When    *struct {
 		Query map[string]*string `json:"query"`
 	} `json:"when"`
-	Repeat int `json:"repeat"`
-	Close  any `json:"close"`
+	Repeat          int    `json:"repeat"`
+	Close           any    `json:"close"` // true, or reset_before_headers
+	Raw             string `json:"raw"`   // these bytes instead of an answer
+	NoContentLength bool   `json:"no_content_length"`
+	StallAfterBytes int    `json:"stall_after_bytes"`
+}
+
+func (s scriptStep) body() []byte {
+	if s.BodyB64 == "" {
+		return []byte(s.Body)
+	}
+	body, err := base64.StdEncoding.DecodeString(s.BodyB64)
+	if err != nil {
+		panic(err) // the file is wrong
+	}
+	return body
+}
+
+// needsSocket reports whether a step is about the bytes on the wire.
+func (s scriptStep) needsSocket() bool {
+	return s.Close != nil || s.Raw != "" || s.NoContentLength || s.StallAfterBytes > 0
 }
 
 // A script is a provider that answers in the order of a recorded list. It is a
 // round tripper, so that time can be faked around it.
 type script struct {
-	t     *testing.T
-	mu    sync.Mutex
-	steps []scriptStep
-	asked []url.Values
+	t       *testing.T
+	mu      sync.Mutex
+	steps   []scriptStep
+	asked   []url.Values
+	strayed []string // other hosts that a connection was asked for to
 }
 
 // readScript reads a script of the shared cases.
@@ -50,39 +71,54 @@ func readScript(t *testing.T, name string) *script {
 		t.Fatal(err)
 	}
 	s := &script{t: t}
+	b = bytes.ReplaceAll(b, []byte("{{OTHER_HOST}}"), []byte("http://other.test"))
 	if err := json.Unmarshal(b, &s.steps); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
+// needsSocket reports whether the script is about the bytes on the wire.
+func (s *script) needsSocket() bool { return slices.ContainsFunc(s.steps, scriptStep.needsSocket) }
+
+// stalls reports whether the script makes its client wait for bytes: no fake
+// time passes while it does.
+func (s *script) stalls() bool {
+	return slices.ContainsFunc(s.steps, func(s scriptStep) bool { return s.StallAfterBytes > 0 })
+}
+
+// next returns the answer to a request, and false where the script is at its end.
+func (s *script) next(query url.Values) (scriptStep, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = append(s.asked, req.URL.Query())
+	s.asked = append(s.asked, query)
 	if len(s.steps) == 0 {
-		return nil, errors.New("the script is at its end")
+		return scriptStep{}, false
 	}
 	step := s.steps[0]
-	if step.Repeat > 1 {
+	switch {
+	case step.Repeat > 1:
 		s.steps[0].Repeat--
-	} else {
+	case step.StallAfterBytes > 0: // as long as anybody asks
+	default:
 		s.steps = s.steps[1:]
 	}
 	if step.When != nil {
 		for name, want := range step.When.Query {
-			if got := req.URL.Query(); want == nil && got.Has(name) || want != nil && got.Get(name) != *want {
-				s.t.Errorf("request %v, want %s=%v", got, name, want)
+			if want == nil && query.Has(name) || want != nil && query.Get(name) != *want {
+				s.t.Errorf("request %v, want %s=%v", query, name, want)
 			}
 		}
 	}
-	if step.Close == "reset_before_headers" {
-		return nil, errors.New("connection reset by peer")
+	return step, true
+}
+
+func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
+	step, ok := s.next(req.URL.Query())
+	if !ok {
+		return nil, errors.New("the script is at its end")
 	}
-	body := []byte(step.Body)
-	if step.BodyB64 != "" {
-		body, _ = base64.StdEncoding.DecodeString(step.BodyB64)
-	}
+	body := step.body()
 	resp := &http.Response{
 		StatusCode: step.Status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)),
 		ContentLength: int64(len(body)), Request: req, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
