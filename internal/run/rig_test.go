@@ -133,7 +133,11 @@ type rig struct {
 	job    func(*run.Job) // changes the next job
 	now    func() time.Time
 	lastID string
-	lossy  bool // a commit may have been one though it was said to have failed
+	lossy  bool            // a commit may have been one though it was said to have failed
+	ctx    context.Context // of the run; nil is the test's
+
+	page               chan struct{} // told of each commit
+	fetched, committed int
 }
 
 func newRig(t *testing.T, s store.Store, streams ...syncd.Stream) *rig {
@@ -165,6 +169,8 @@ func (r *rig) run() run.Result {
 		r.t.Fatal(err)
 	}
 	job := run.Job{Source: r.source, Lease: claim.Lease, RunID: r.lastID, At: claim.Now}
+	r.fetched, r.committed, r.page = 0, 0, make(chan struct{}, 1000)
+	job.OnPage = func(run.Event) { r.page <- struct{}{} }
 	if r.job != nil {
 		r.job(&job)
 	}
@@ -173,7 +179,11 @@ func (r *rig) run() run.Result {
 		pages = r.store
 	}
 	runner := &run.Runner{Store: pages, Writer: &ingest.Writer{Store: pages, Changes: true}, Now: r.now, Log: slog.New(slog.DiscardHandler)}
+	if r.ctx != nil {
+		ctx = r.ctx
+	}
 	res := runner.Run(ctx, job)
+	ctx = r.t.Context()
 	message := ""
 	if res.Err != nil {
 		message = res.Err.Error()
