@@ -201,7 +201,7 @@ func printConnector(w io.Writer, r connectorRow) {
 	if len(r.Options) == 0 {
 		fmt.Fprintln(w, "  none")
 	}
-	fmt.Fprintf(w, "\nTo start from:\n\n%s", r.YAML)
+	fmt.Fprintf(w, "\nA configuration to start from:\n\n%s", r.YAML)
 }
 
 // wrap breaks a text into lines of at most width characters where it can.

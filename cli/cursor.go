@@ -249,9 +249,9 @@ func (a *app) resetCursors(ctx context.Context, key store.Key, stream string) er
 	if stream != "" {
 		what = "all of " + oneLine(stream)
 	}
-	fmt.Fprintf(a.Out, `%s: %s dropped
+	fmt.Fprintf(a.Out, `%s of %s dropped
 The next run (%s) reads %s once more. What is there already is found
 equal and stays as it is: nothing is inserted twice. Now: syncd sync %s
-`, name, count(len(cursors), "cursor"), oneLine(next), what, name)
+`, count(len(cursors), "cursor"), name, oneLine(next), what, name)
 	return nil
 }

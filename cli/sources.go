@@ -246,7 +246,7 @@ func (a *app) removeSource(ctx context.Context, key store.Key, purge, yes bool) 
 	}
 	said := "its records and its run log stay"
 	if purge {
-		said = "its records and its run log are deleted"
+		said = "its records are deleted, and its run log"
 	}
 	fmt.Fprintf(a.Out, "%s is removed; %s\n", oneLine(key.String()), said)
 	return nil

@@ -73,7 +73,7 @@ func TestTheReadme(t *testing.T) {
 	p.ended(30e9)
 
 	s.has(s.run(0, "status"), "2 sources, 2 open rejects", "acme", "alice")
-	s.has(s.run(0, "runs", "list"), "done", "inserted 39, rejected 1")
+	s.has(s.run(0, "runs", "list"), "done", "39 inserted, 1 rejected")
 	s.has(s.run(0, "sync", "acme", "orders"), "nothing new")
 	s.has(s.run(3, "sync", "acme", "orders", "--full"), "39 unchanged, 1 rejected")
 
@@ -150,7 +150,7 @@ func TestCommandLineErrors(t *testing.T) {
 		{2, "next --timezone Nope/Nope --schedule @daily", "Nope/Nope"},
 		{2, "next -n 0", "-n 0"},
 		{2, "next --from yesterday", "--from"},
-		{1, "connectors show gitlub", "csv, github, sample"},
+		{2, "connectors show gitlub", "csv, github, sample"},
 	} {
 		s.has(s.run(tt.code, strings.Fields(tt.args)...), tt.said)
 	}
