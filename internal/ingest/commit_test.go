@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd"
-	"github.com/syncdhq/syncd/internal/casebook"
 	"github.com/syncdhq/syncd/internal/store"
 	"github.com/syncdhq/syncd/internal/store/memory"
 )
@@ -295,53 +293,5 @@ func TestSweepLeavesAloneWhatWasWrittenMeanwhile(t *testing.T) {
 	got, err := r.Sweep(t.Context(), r.lease, Sweep{Stream: list, Listing: NewListing(), Began: now.Add(-time.Second), RunID: r.run, MaxShare: 30})
 	if err != nil || got.Counters.Deleted != 0 {
 		t.Errorf("deleted %d %v, want 0", got.Counters.Deleted, err)
-	}
-}
-
-// The recorded bodies of hostile JSON end as a record, a reject or a refused
-// page, and never as something else.
-func TestHostileBodies(t *testing.T) {
-	type item struct {
-		ID syncd.ID `json:"id"`
-	}
-	tests := []struct {
-		file               string
-		inserted, rejected int64
-		refused            bool // the body is no page
-	}{
-		{"DAT-01.body.json", 1, 1, false},
-		{"DAT-02.body.json", 2, 0, false},
-		{"DAT-04.body.json", 1, 2, false},
-		{"DAT-05.body.json", 1, 3, false},
-		{"DAT-06.body.json", 1, 1, false},
-		{"DAT-08.body.json", 2, 1, false},
-		{"DAT-09.body.json", 0, 0, true},
-		{"DAT-10.depth200.body.json", 2, 0, false},
-		{"DAT-10.depth10000.body.json", 1, 1, false},
-		{"DAT-10.depth10001.body.json", 0, 0, true},
-		{"DAT-10.depth100000.body.json", 0, 0, true},
-		{"DAT-12.body.empty", 0, 0, true},
-		{"DAT-12.space.body", 0, 0, true},
-		{"DAT-13.utf16.body", 0, 0, true},
-		{"DAT-14.body.json", 0, 0, true},
-		{"DAT-14.concat.body.json", 0, 0, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.file, func(t *testing.T) {
-			body, err := os.ReadFile(casebook.Shared(t, "faults", "cases", tt.file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			toRecord := func(i item) syncd.Record { return syncd.Record{ID: string(i.ID)} }
-			records, err := syncd.Decode(body, "items", toRecord)
-			if (err != nil) != tt.refused {
-				t.Fatalf("page error %v, want one: %v; body %.80q", err, tt.refused, body)
-			}
-			r := newRig(t)
-			got := r.page(records...)
-			if got.Inserted != tt.inserted || got.Rejected != tt.rejected {
-				t.Errorf("counters %+v, want %d inserted and %d rejected; body %.80q", got, tt.inserted, tt.rejected, body)
-			}
-		})
 	}
 }
