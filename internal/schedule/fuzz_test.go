@@ -17,7 +17,7 @@ func FuzzParse(f *testing.F) {
 	for _, expr := range []string{
 		"", " ", "@", "@every", "@every 1h30m", "@every -1ns", "@hourly", "@Reboot x", "TZ=", "TZ=0", "CRON_TZ=UTC", "TZ=TZ=TZ=",
 		"* * * * *", "*/5 1-3,7 ? jan-MAR 5-7", "0 0 31 4 *", "0 0 L * 1#2", "H H * * *", ",,,, - / ? *", "1/1/1 * * * *",
-		"18446744073709551616 * * * *", "\x00\xff * * * *", "٣ * * * *", "0 0 * * 0-7/2", "0\u00a00 * * *",
+		strings.Repeat("\x00", 20) + "\xe7\xf3\xf3\x9d\xf3\xf3\xe3\x9d\xf3\xf3\xff\xff\x80\x00\xa6 0 \"\x9d\x9d\x9d\x9d 0 0", "18446744073709551616 * * * *", "\x00\xff * * * *", "٣ * * * *", "0 0 * * 0-7/2", "0\u00a00 * * *",
 	} {
 		f.Add(expr)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -189,9 +190,13 @@ func longest(m time.Month) int {
 // quote quotes a text that came from a configuration, cut to what a line of a
 // terminal can show.
 func quote(s string) string {
-	const most = 60
-	if len(s) > most {
-		return fmt.Sprintf("%q...", s[:most])
+	const most, wide = 60, 100 // bytes of s, and as they are spelt
+	cut := s[:min(len(s), most)]
+	for len(cut) > 0 && len(strconv.Quote(cut)) > wide {
+		cut = cut[:len(cut)-1]
 	}
-	return fmt.Sprintf("%q", s)
+	if len(cut) < len(s) {
+		return strconv.Quote(cut) + "..."
+	}
+	return strconv.Quote(s)
 }
