@@ -135,8 +135,12 @@ func complete(c *cobra.Command, flag string, f completion) {
 
 // words completes one of a few words.
 func words(list ...string) completion {
-	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return list, cobra.ShellCompDirectiveNoFileComp
+	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var out []cobra.Completion
+		for _, w := range list {
+			out = appendCompletion(out, []string{begun}, w)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

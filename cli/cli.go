@@ -115,7 +115,7 @@ own database: on schedule, within rate limits, each record there once.`,
 	for _, make := range a.commands() {
 		root.AddCommand(make())
 	}
-	completions(root)
+	a.completions(root)
 	root.InitDefaultHelpCmd()
 	strict(root)
 	return root

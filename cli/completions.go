@@ -4,7 +4,8 @@ import "github.com/spf13/cobra"
 
 // completions adds the command that writes completion scripts, which is
 // cobra's, with how each shell takes them.
-func completions(root *cobra.Command) {
+func (a *app) completions(root *cobra.Command) {
+	root.SetOut(a.Out) // cobra's command writes to what it finds now
 	root.InitDefaultCompletionCmd()
 	c, _, err := root.Find([]string{"completion"})
 	if err != nil {

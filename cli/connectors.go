@@ -137,11 +137,11 @@ func (a *app) connectorsShow() *cobra.Command {
 		Example: `  syncd connectors show github
   syncd connectors show csv -o json`,
 		Args: takes("CONNECTOR"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return a.connectorNames(), cobra.ShellCompDirectiveNoFileComp
+			return words(a.connectorNames()...)(c, args, begun)
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			for _, c := range a.connectors {
