@@ -152,7 +152,7 @@ func (m marks) watermark(c store.Cursor) string {
 	if t := m.time(c); t != nil {
 		return t.Format("2006-01-02 15:04:05.999 MST")
 	}
-	return or(syncd.Mark(c.Watermark).Format(true), "the beginning")
+	return or(syncd.Mark(c.Watermark).Format(true), "-")
 }
 
 func token(c store.Cursor) string {
