@@ -200,8 +200,41 @@ func TestSyncToken(t *testing.T) {
 	if got := Next(dead, ""); got.Sync != "" || got.Since != 0 || !dead.Walk.Full {
 		t.Errorf("after the token died: %+v, want a request for everything", got)
 	}
+	// Cut or with rejects before, it is whole again, but not where the settings changed.
+	s.Walk.Cut, s.Walk.Partial = true, true
+	if step := Advance(Resync(s), unordered, syncd.Page{}, syncd.At(noon), false); !step.Proved {
+		t.Errorf("a walk that reads everything anew proves nothing: %+v", step)
+	}
+	s.Walk.Changed = true
+	if step := Advance(Resync(s), unordered, syncd.Page{}, syncd.At(noon), false); step.Proved {
+		t.Errorf("a walk under other settings proves absence: %+v", step)
+	}
+	s.Walk.Cut, s.Walk.Partial, s.Walk.Changed = false, false, false
 	if none := Advance(s, unordered, syncd.Page{}, syncd.At(noon), false).State; none.Sync != "t1" {
 		t.Errorf("a walk without a new token lost the old one: %+v", none)
+	}
+}
+
+func TestWhatIsOfTheFuture(t *testing.T) {
+	s := Begin(State{}, unordered, Options{Now: noon})
+	later := syncd.At(noon.Add(24 * time.Hour))
+	first := Advance(s, unordered, page("2", "11:00:00"), syncd.At(noon), false)
+	for _, c := range []struct {
+		after time.Duration // of noon, when it is dated
+		asked syncd.Mark
+		want  int
+	}{
+		{time.Hour, syncd.At(noon), 1}, {30 * time.Second, syncd.At(noon), 0},
+		{time.Hour, later, 0}, {25 * time.Hour, later, 1},
+	} {
+		p := syncd.Page{Records: []syncd.Record{{ID: "x", Mark: syncd.At(noon.Add(c.after))}}}
+		step := Advance(first.State, unordered, p, c.asked, false)
+		if step.Future != c.want {
+			t.Errorf("dated %s after noon, asked for at %s: %d of the future, want %d", c.after, c.asked.Time(), step.Future, c.want)
+		}
+		if got := step.State.Watermark; got > syncd.At(noon) {
+			t.Errorf("watermark %s, later than the walk's beginning", got.Time())
+		}
 	}
 }
 

@@ -135,11 +135,13 @@ func Restart(s State) State {
 	return s
 }
 
-// Resync answers ErrResync: the walk starts over and reads everything.
+// Resync answers ErrResync: the walk starts over and reads everything, so that
+// it is whole again, whatever it was before.
 func Resync(s State) State {
 	w := *s.Walk
 	s.Sync = ""
 	w.Full, w.Since, w.Page, w.Last = true, 0, "", 0
+	w.Cut, w.Partial = false, false
 	s.Walk = &w
 	return s
 }

@@ -189,6 +189,30 @@ func TestTwoRefusedTokensFailTheRun(t *testing.T) {
 	})
 }
 
+// A walk that was cut and whose token has died meanwhile is read anew as a
+// whole: what that does not list is gone.
+func TestAResyncOfACutWalkDeletesByAbsence(t *testing.T) {
+	eachStore(t, func(t *testing.T, open opener) {
+		l := numbered(9)
+		r := newRig(t, open(t), l.stream(syncd.Stream{Name: "items"}))
+		r.source.MarkMissing = true
+		r.want("inserted", r.run().Counters.Inserted, int64(9))
+		l.records = l.records[1:]
+		stream, dead := l.stream(syncd.Stream{Name: "items"}), true
+		fetch := stream.Fetch
+		stream.Fetch = func(ctx context.Context, req syncd.Request) (syncd.Page, error) {
+			if dead {
+				dead = false
+				return syncd.Page{}, syncd.ErrResync
+			}
+			return fetch(ctx, req)
+		}
+		r.source.Streams = []syncd.Stream{stream}
+		r.setCursor(cursor.State{Watermark: syncd.At(noon), Sync: "old", Walk: &cursor.Walk{Page: "05"}})
+		r.want("deleted", r.run().Counters.Deleted, int64(1))
+	})
+}
+
 func TestTimeIsABudget(t *testing.T) {
 	eachStore(t, func(t *testing.T, open opener) {
 		l := numbered(20)
