@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -210,4 +211,37 @@ func TestAnEmptyListing(t *testing.T) {
 		r.want(c.name+": deleted", res.Counters.Deleted, c.deleted)
 		r.checkChanges()
 	}
+}
+
+// A provider that changes its format ends the run where it began, in all
+// streams that the run has read, so that nothing is left behind.
+func TestTooManyRejectsLeaveNothingBehind(t *testing.T) {
+	eachStore(t, func(t *testing.T, open opener) {
+		first, second := numbered(9), numbered(300)
+		second.size = 60
+		r := newRig(t, open(t), first.stream(syncd.Stream{Name: "items", Order: syncd.Ascending}), second.stream(syncd.Stream{Name: "more"}))
+		r.want("state", r.run().State, store.Done)
+		before := r.state().Cursors
+		for i, l := range []*list{first, second} {
+			for j := range l.records {
+				l.records[j].Mark += syncd.Mark(time.Hour)
+				if l.records[j].Data = []byte(`"changed"`); i == 1 {
+					l.records[j].Err = syncd.Reject("unexpected_type", "changed")
+				}
+			}
+		}
+		r.now = func() time.Time { return noon.Add(2 * time.Hour) }
+		res := r.run()
+		r.want("state", res.State, store.Failed)
+		r.want("updated", res.Counters.Updated, int64(9))
+		if diff := cmp.Diff(before, r.state().Cursors); diff != "" {
+			t.Errorf("cursors: -before +after\n%s", diff)
+		}
+		for i := range second.records {
+			second.records[i].Err = nil
+		}
+		res = r.run()
+		r.want("state", res.State, store.Done)
+		r.want("updated when it is right again", res.Counters.Updated, int64(300))
+	})
 }

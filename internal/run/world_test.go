@@ -205,9 +205,9 @@ func (t thing) part() string {
 func TestAWorldThatMoves(t *testing.T) {
 	eachStore(t, func(t *testing.T, open opener) {
 		s := open(t)
-		rounds := uint64(4)
+		rounds := uint64(3)
 		if strings.HasSuffix(t.Name(), "memory") {
-			rounds = 200
+			rounds = 100
 		}
 		for _, h := range habits {
 			t.Run(h.name, func(t *testing.T) {
