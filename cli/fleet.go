@@ -103,7 +103,7 @@ func (f *fleet) Entry(key store.Key) (scheduler.Entry, bool) {
 		Run: func(ctx context.Context, task scheduler.Task, stop <-chan struct{}) scheduler.Result {
 			return f.run(ctx, now.cfg, src, run.Job{
 				Lease: task.Claim.Lease, RunID: task.Run.ID, At: task.Claim.Now,
-				Full: task.Plan.Full, FullDue: task.Claim.FullAt, Stop: stop,
+				Full: task.Plan.Full, FullDue: task.Claim.FullAt, Continue: task.Claim.MidRound(), Stop: stop,
 			})
 		},
 	}, true
@@ -134,7 +134,7 @@ func (f *fleet) run(ctx context.Context, cfg *config.Config, src *config.Source,
 }
 
 func (f *fleet) runner(cfg *config.Config) *run.Runner {
-	return &run.Runner{Store: f.store, Writer: &ingest.Writer{Store: f.store, Changes: cfg.Changes}, Now: f.now, Log: f.log}
+	return &run.Runner{Store: f.store, Writer: &ingest.Writer{Store: f.store, Changes: cfg.Changes}, Now: f.now}
 }
 
 // source makes what is run of a source of the configuration.

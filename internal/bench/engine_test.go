@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -61,7 +60,7 @@ func sync1(b *testing.B, s store.Store, key store.Key, streams []syncd.Stream, w
 	if err := s.Begin(ctx, claim.Lease, store.Run{ID: id, Key: key, Token: claim.Token, Owner: "bench", Trigger: store.TriggerOperator, State: store.Running}, claim.NextAt, claim.DueAt); err != nil {
 		b.Fatal(err)
 	}
-	runner := &run.Runner{Store: s, Writer: &ingest.Writer{Store: s}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	runner := &run.Runner{Store: s, Writer: &ingest.Writer{Store: s}, Now: time.Now}
 	began := time.Now()
 	res := runner.Run(ctx, run.Job{Source: run.Source{Key: key, Streams: streams, MaxRejects: 50}, Lease: claim.Lease, RunID: id, At: claim.Now, Full: true, FullDue: claim.Now})
 	took := time.Since(began)

@@ -9,6 +9,7 @@ type Step struct {
 	State  State
 	Done   bool // the walk has ended
 	Proved bool // Done, and what the walk did not list is not there
+	Owed   bool // Done, but deletions that the provider told nowhere else were not seen
 	Broken bool // the stream just broke its promise of order
 	Future int  // records dated later than the page was asked for
 }
@@ -53,6 +54,7 @@ func Advance(s State, stream syncd.Stream, page syncd.Page, asked syncd.Mark, re
 	}
 	if step.Done {
 		step.Proved = w.proves(stream)
+		step.Owed = w.Resync && !step.Proved
 		s = finish(s, stream, page.Sync)
 	}
 	step.State = s

@@ -27,6 +27,7 @@ type State struct {
 	Version   int        `json:"version,omitempty"`  // of the stream, when it was read
 	Settings  string     `json:"settings,omitempty"` // fingerprint of the options it was read under
 	FullAt    time.Time  `json:"full_at,omitzero"`   // when the last finished walk over everything began
+	Round     time.Time  `json:"round,omitzero"`     // when the round began in which it was walked last
 	Walk      *Walk      `json:"walk,omitempty"`     // under way
 }
 
@@ -46,6 +47,8 @@ type Walk struct {
 	Cut     bool `json:"cut,omitempty"`     // it was broken off and went on later
 	Partial bool `json:"partial,omitempty"` // records were set aside
 	Changed bool `json:"changed,omitempty"` // the settings are not those of the walk before
+
+	Resync bool `json:"resync,omitempty"` // the provider asked for it: what it deleted was told nowhere else
 }
 
 // Parse reads a stored State. The empty text is the zero State.
@@ -74,6 +77,7 @@ type Options struct {
 	Full     bool      // read everything, whatever the watermark
 	Settings string    // fingerprint of what decides the content of the list
 	Now      time.Time // the database's clock
+	Round    time.Time // when the round began that the walk belongs to: one pass over all of a source
 }
 
 // Begin returns the state with a walk under way: the one that was cut, or a
@@ -84,7 +88,7 @@ func Begin(s State, stream syncd.Stream, o Options) State {
 	if changed || !fresh && s.Version != stream.Version {
 		s = State{}
 	}
-	s.Version, s.Settings = stream.Version, o.Settings
+	s.Version, s.Settings, s.Round = stream.Version, o.Settings, o.Round
 	if s.Walk != nil && (s.Walk.Full || !o.Full) {
 		w := *s.Walk
 		w.Cut = true // what moved in between was not seen
@@ -141,7 +145,7 @@ func Resync(s State) State {
 	w := *s.Walk
 	s.Sync = ""
 	w.Full, w.Since, w.Page, w.Last = true, 0, "", 0
-	w.Cut, w.Partial = false, false
+	w.Cut, w.Partial, w.Resync = false, false, true
 	s.Walk = &w
 	return s
 }

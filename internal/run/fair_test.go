@@ -48,6 +48,57 @@ func TestABudgetReachesEveryPartAndStream(t *testing.T) {
 	})
 }
 
+// A round, one pass over all of a source, takes as many runs as its budget
+// needs and then ends: the source is not read without pause.
+func TestARoundEnds(t *testing.T) {
+	eachStore(t, func(t *testing.T, open opener) {
+		asked := map[string]int{}
+		broken := false
+		fetch := func(part string) error {
+			if broken && part == "03" {
+				return &syncd.HTTPError{Method: "GET", Status: 403}
+			}
+			asked[part]++
+			return nil
+		}
+		r := newRig(t, open(t), many(7, fetch))
+		r.source.Budget = run.Budget{Pages: 2}
+		round := func(end string) {
+			t.Helper()
+			for runs := 1; ; runs++ {
+				res := r.run()
+				if res.State == end {
+					return
+				}
+				if res.State != store.Partial || runs > 5 {
+					t.Fatalf("run %d of the round: %s %v, want it to end as %s", runs, res.State, res.Err, end)
+				}
+			}
+		}
+		for i := 1; i <= 2; i++ {
+			round(store.Done)
+			for part, n := range asked {
+				r.want(fmt.Sprintf("pages of part %s after round %d", part, i), n, i)
+			}
+		}
+		broken = true
+		round(store.Failed) // what failed is tried again until the round's end, which says so
+		r.want("pages of a part that did not fail", asked["05"], 3)
+	})
+}
+
+// A full walk that falls due within a round is walked in that round.
+func TestAFullWalkFallsDueWithinARound(t *testing.T) {
+	asked := 0
+	r := newRig(t, newStore(t), many(4, func(string) error { asked++; return nil }))
+	r.source.Budget = run.Budget{Pages: 2}
+	r.want("first run", r.run().State, store.Partial)
+	r.source.Budget = run.Budget{}
+	r.job = func(j *run.Job) { j.Full, j.FullDue = true, j.At }
+	r.want("second run", r.run().State, store.Done)
+	r.want("pages", asked, 6)
+}
+
 // What waits for quota goes on behind what it has read.
 func TestAParkedRunGoesOnBehind(t *testing.T) {
 	r := newRig(t, newStore(t))
@@ -58,10 +109,10 @@ func TestAParkedRunGoesOnBehind(t *testing.T) {
 		}
 		return nil
 	})}
-	for range 4 {
+	for _, want := range []string{store.Parked, store.Parked, store.Parked, store.Done} {
 		left = 2
-		if res := r.run(); res.State != store.Parked {
-			t.Errorf("%s, %v; want parked", res.State, res.Err)
+		if res := r.run(); res.State != want {
+			t.Errorf("%s, %v; want %s", res.State, res.Err, want)
 		}
 	}
 	r.want("records after four runs of two requests", len(r.heads()), 7)

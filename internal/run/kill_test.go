@@ -112,6 +112,9 @@ func (r *rig) state() outcomeState {
 		if !state.FullAt.IsZero() {
 			state.FullAt = noon
 		}
+		if !state.Round.IsZero() {
+			state.Round = noon
+		}
 		s.Cursors[c.Stream+"/"+c.Part] = state
 	}
 	return s

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -155,6 +154,11 @@ func newRig(t *testing.T, s store.Store, streams ...syncd.Stream) *rig {
 	return r
 }
 
+// resumes is why a source is due after a run, as the scheduler has it.
+var resumes = map[string]string{
+	store.Partial: store.ResumePartial, store.Parked: store.ResumeParked, store.Failed: store.ResumeFailed,
+}
+
 // run runs the source once and closes the run.
 func (r *rig) run() run.Result {
 	r.t.Helper()
@@ -168,7 +172,7 @@ func (r *rig) run() run.Result {
 	if err := r.store.Begin(ctx, claim.Lease, open, claim.NextAt, claim.DueAt); err != nil {
 		r.t.Fatal(err)
 	}
-	job := run.Job{Source: r.source, Lease: claim.Lease, RunID: r.lastID, At: claim.Now}
+	job := run.Job{Source: r.source, Lease: claim.Lease, RunID: r.lastID, At: claim.Now, Continue: claim.MidRound()}
 	r.fetched, r.committed, r.page = 0, 0, make(chan struct{}, 1000)
 	job.OnPage = func(run.Event) { r.page <- struct{}{} }
 	if r.job != nil {
@@ -178,7 +182,7 @@ func (r *rig) run() run.Result {
 	if pages == nil {
 		pages = r.store
 	}
-	runner := &run.Runner{Store: pages, Writer: &ingest.Writer{Store: pages, Changes: true}, Now: r.now, Log: slog.New(slog.DiscardHandler)}
+	runner := &run.Runner{Store: pages, Writer: &ingest.Writer{Store: pages, Changes: true}, Now: r.now}
 	if r.ctx != nil {
 		ctx = r.ctx
 	}
@@ -188,7 +192,7 @@ func (r *rig) run() run.Result {
 	if res.Err != nil {
 		message = res.Err.Error()
 	}
-	err = r.store.Finish(ctx, claim.Lease, r.lastID, store.Outcome{State: res.State, Error: message, DueAt: claim.DueAt})
+	err = r.store.Finish(ctx, claim.Lease, r.lastID, store.Outcome{State: res.State, Error: message, DueAt: claim.DueAt, Resume: resumes[res.State]})
 	if err != nil && res.State != store.Lost {
 		r.t.Fatal(err)
 	}

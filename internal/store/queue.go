@@ -116,6 +116,12 @@ type Claim struct {
 	Previous string // id of the run found abandoned, if any
 }
 
+// MidRound reports whether the run before ended before it had been through all
+// of the source.
+func (c Claim) MidRound() bool {
+	return c.Resume == ResumePartial || c.Resume == ResumeParked || c.Resume == ResumeAbandoned
+}
+
 // Why a source is due other than by its tick.
 const (
 	ResumeNew       = "new"       // it has never been run
