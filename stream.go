@@ -40,7 +40,7 @@ type Order int
 // The orders. Records without a mark do not count.
 const (
 	Unordered  Order = iota
-	Ascending        // oldest change first, and Fetch honours Since
+	Ascending        // oldest change first over the whole list, and Fetch honours Since: what a page leaves out is not older than its end
 	Descending       // newest change first
 )
 

@@ -238,6 +238,19 @@ func TestWhatIsOfTheFuture(t *testing.T) {
 	}
 }
 
+// A new read that was cut does not know what the provider deleted meanwhile,
+// and no later walk will be told.
+func TestACutNewReadOwesAFullOne(t *testing.T) {
+	s := Resync(Begin(State{Sync: "t1", FullAt: noon}, unordered, Options{Now: noon}))
+	if step := Advance(s, unordered, syncd.Page{Sync: "t2"}, syncd.At(noon), false); step.Owed || !step.Proved {
+		t.Errorf("a whole new read: owed %v, proved %v", step.Owed, step.Proved)
+	}
+	s = Begin(s, unordered, Options{Now: noon})
+	if step := Advance(s, unordered, syncd.Page{Sync: "t2"}, syncd.At(noon), false); !step.Owed || step.Proved {
+		t.Errorf("a new read that was cut: owed %v, proved %v", step.Owed, step.Proved)
+	}
+}
+
 func TestStateRoundTrip(t *testing.T) {
 	s := State{
 		Watermark: 1<<62 + 1, Sync: "a\u2028\"é\\", Version: 3, Settings: "x", FullAt: noon.Add(123456789),

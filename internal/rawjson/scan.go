@@ -23,13 +23,12 @@ type Problem string
 // Problems of a text that is not JSON at all, and of JSON that a store cannot
 // keep so that SQL reads it back.
 const (
-	Syntax       Problem = "invalid_json"
-	TooDeep      Problem = "too_deep"
-	NulEscape    Problem = "nul_character"
-	Surrogate    Problem = "lone_surrogate"
-	InvalidUTF8  Problem = "invalid_utf8"
-	NumberRange  Problem = "number_out_of_range"
-	DuplicateKey Problem = "duplicate_key"
+	Syntax      Problem = "invalid_json"
+	TooDeep     Problem = "too_deep"
+	NulEscape   Problem = "nul_character"
+	Surrogate   Problem = "lone_surrogate"
+	InvalidUTF8 Problem = "invalid_utf8"
+	NumberRange Problem = "number_out_of_range"
 )
 
 // An Error names a problem and the offset of the byte where it shows.

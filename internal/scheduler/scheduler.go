@@ -50,8 +50,7 @@ type Scheduler struct {
 	// database's clock was set back. Nil leaves them.
 	Sources func(context.Context, store.SourceFilter) ([]store.Source, error)
 
-	Started func(Task)         // a run begins; nil is allowed
-	Ended   func(Task, Result) // a run has ended and its row is closed; nil is allowed
+	Ended func(Task, Result) // a run has ended and its row is closed; nil is allowed
 }
 
 // Run claims and runs until ctx is done, then lets the runs in hand commit
@@ -179,9 +178,6 @@ func (s *Scheduler) Do(ctx context.Context, stop <-chan struct{}, entry Entry, t
 		log.Error("cannot open the run", "error", err)
 		s.putBack(ctx, c, c.NextAt, c.DueAt)
 		return Result{Error: err.Error()}
-	}
-	if s.Started != nil {
-		s.Started(task)
 	}
 	result := entry.Run(ctx, task, stop)
 	if err := s.finish(ctx, entry, task, &result); err != nil {
