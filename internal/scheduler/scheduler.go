@@ -100,9 +100,12 @@ func (s *Scheduler) claims(ctx context.Context, started time.Time, free chan str
 			return
 		case <-pause.C:
 		}
+		if !oneFree(ctx, free) {
+			return
+		}
 		n := len(free)
 		taken := time.Now()
-		claims, err := s.claim(ctx, n)
+		claims, err := s.Store.Claim(ctx, s.Owner, n, s.TTL)
 		if err != nil && ctx.Err() == nil {
 			if trouble++; trouble == 1 {
 				s.Log.Error("cannot look for what is due, and will go on trying", "error", err)
@@ -118,19 +121,23 @@ func (s *Scheduler) claims(ctx context.Context, started time.Time, free chan str
 			<-free
 			start(c, taken)
 		}
-		if n > 0 && len(claims) == n {
-			pause.Reset(poll / 20) // there may be more
+		if len(claims) == n {
+			pause.Reset(0) // there may be more: as soon as a worker is free
 		} else {
 			pause.Reset(poll)
 		}
 	}
 }
 
-func (s *Scheduler) claim(ctx context.Context, n int) ([]store.Claim, error) {
-	if n == 0 {
-		return nil, nil
+// oneFree waits until a worker is free; it returns false once ctx is done.
+func oneFree(ctx context.Context, free chan struct{}) bool {
+	select {
+	case worker := <-free:
+		free <- worker
+		return true
+	case <-ctx.Done():
+		return false
 	}
-	return s.Store.Claim(ctx, s.Owner, n, s.TTL)
 }
 
 // run does what one claim leads to.

@@ -416,3 +416,25 @@ func TestTheClockIsSetBack(t *testing.T) {
 		})
 	}
 }
+
+// Quick runs follow one another as workers become free, not once per look.
+func TestWorkersAreNeverIdleWhileSomethingIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New(time.Now)
+		w := newWitness(t, 10*time.Millisecond)
+		table := every(t, "1h")
+		var keys []store.Key
+		for i := range 200 {
+			keys = append(keys, store.Key{User: strconv.Itoa(i), Provider: "p"})
+		}
+		add(t, s, table, keys...)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour+2*time.Second)
+		defer cancel()
+		d := daemon(s, "a", Entry{table, w.run})
+		d.Poll = time.Second
+		d.Run(ctx)
+		if len(w.ran) != len(keys) {
+			t.Errorf("%d of %d sources were run within two seconds of their tick, by four workers at 10 ms each", len(w.ran), len(keys))
+		}
+	})
+}
