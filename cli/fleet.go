@@ -125,7 +125,10 @@ func (f *fleet) run(ctx context.Context, cfg *config.Config, src *config.Source,
 	}
 	out := scheduler.Result{
 		State: res.State, Notes: strings.Join(res.Notes, "\n"), Input: res.Input,
-		Requests: requests(), Until: res.Until,
+		Requests: requests(),
+	}
+	if res.State == store.Parked {
+		out.Wait = res.Until.Sub(f.now())
 	}
 	if res.Err != nil {
 		out.Error = res.Err.Error()

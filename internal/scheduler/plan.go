@@ -92,7 +92,7 @@ type Result struct {
 	Notes    string
 	Input    string
 	Requests int64
-	Until    time.Time // of parked
+	Wait     time.Duration // of parked: for how long from its end; no moment of this host's clock
 }
 
 // How long a source that fails is left alone: twice as long each time.
@@ -119,7 +119,7 @@ func (t Timetable) Outcome(c store.Claim, p Plan, r Result, now time.Time) store
 		// may find it still its own: then it goes on like one that was stopped.
 		o.DueAt, o.Resume, o.Failures = now, store.ResumePartial, c.Failures
 	case store.Parked:
-		o.DueAt, o.Resume, o.Failures = r.Until, store.ResumeParked, c.Failures
+		o.DueAt, o.Resume, o.Failures = now.Add(r.Wait), store.ResumeParked, c.Failures
 	default:
 		o.Failures = c.Failures + 1
 		o.Resume, o.DueAt = store.ResumeFailed, now.Add(retryAfter(c.Key, o.Failures))

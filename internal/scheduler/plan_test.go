@@ -146,7 +146,7 @@ func TestOutcome(t *testing.T) {
 		{store.Done, Plan{Keep: true}, clock("10:30:00"), store.ResumeFailed, 3},
 	}
 	for _, tt := range tests {
-		o := table.Outcome(c, tt.plan, Result{State: tt.state, Until: clock("10:40:00")}, now)
+		o := table.Outcome(c, tt.plan, Result{State: tt.state, Wait: 35 * time.Minute}, now)
 		if !o.DueAt.Equal(tt.due) || o.Resume != tt.resume || o.Failures != tt.failures {
 			t.Errorf("%s: due %s, resume %q, %d failures; want %s, %q, %d", tt.state, o.DueAt, o.Resume, o.Failures, tt.due, tt.resume, tt.failures)
 		}
