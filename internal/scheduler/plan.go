@@ -104,9 +104,9 @@ const (
 // Outcome says when the source is due again after a run that was planned as p
 // and ended at now.
 func (t Timetable) Outcome(c store.Claim, p Plan, r Result, now time.Time) store.Outcome {
-	o := store.Outcome{State: r.State, Error: r.Error, Notes: r.Notes, Input: r.Input, Requests: r.Requests, DueAt: p.DueAt}
+	o := store.Outcome{State: r.State, Error: r.Error, Notes: r.Notes, Input: r.Input, Requests: r.Requests}
 	if p.Keep {
-		o.DueAt, o.Resume, o.Failures = c.DueAt, c.Resume, c.Failures
+		o.Resume, o.Failures = c.Resume, c.Failures
 		return o
 	}
 	switch r.State {

@@ -138,7 +138,7 @@ type Outcome struct {
 	Notes    string
 	Input    string // the run's input_fingerprint, if it was not set by a page
 	Requests int64
-	DueAt    time.Time
+	DueAt    time.Time // zero keeps what is stored: what Begin set, or a change of schedule since
 	Resume   string
 	Failures int
 	FullAt   time.Time // zero keeps what is stored

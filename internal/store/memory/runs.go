@@ -77,7 +77,10 @@ func (s *Store) Finish(ctx context.Context, lease store.Lease, runID string, o s
 		return err
 	}
 	src.free()
-	src.dueAt, src.resume, src.failures = micro(o.DueAt), o.Resume, o.Failures
+	src.resume, src.failures = o.Resume, o.Failures
+	if !o.DueAt.IsZero() {
+		src.dueAt = micro(o.DueAt)
+	}
 	if !o.FullAt.IsZero() {
 		src.fullAt = micro(o.FullAt)
 	}

@@ -76,7 +76,7 @@ const finishStatement = `WITH src AS MATERIALIZED (
 	WHERE id IN (SELECT id FROM found) AND state = '` + store.Running + `'
 ), freed AS (
 	UPDATE sources s SET
-		lease_owner = '', lease_until = NULL, due_at = $10, resume = $11, failures = $12,
+		lease_owner = '', lease_until = NULL, due_at = COALESCE($10, s.due_at), resume = $11, failures = $12,
 		full_at = COALESCE($13, s.full_at),
 		last_done_at = CASE WHEN $5 = '` + store.Done + `' THEN statement_timestamp() ELSE s.last_done_at END
 	FROM src

@@ -102,7 +102,7 @@ func freeSource(ctx context.Context, w *writer, lease store.Lease, o store.Outco
 	if o.State == store.Done {
 		doneAt = now
 	}
-	_, err := w.exec(ctx, `UPDATE sources SET lease_owner = '', lease_until = NULL, due_at = ?, resume = ?, failures = ?,
+	_, err := w.exec(ctx, `UPDATE sources SET lease_owner = '', lease_until = NULL, due_at = COALESCE(?, due_at), resume = ?, failures = ?,
 	full_at = COALESCE(?, full_at), last_done_at = COALESCE(?, last_done_at)
 WHERE `+ofSource, stamp(o.DueAt), o.Resume, o.Failures, stamp(o.FullAt), doneAt, lease.User, lease.Provider)
 	return err

@@ -11,6 +11,7 @@ var applyCases = []testCase{
 	{"a new source is due as it says", applyAdds},
 	{"what has not changed is not touched", applyUnchanged},
 	{"another schedule sets the times", applySchedule},
+	{"a schedule that changes during a run outlives it", applyDuringARun},
 	{"a source with unfinished business keeps an earlier due time", applyKeepsEarlier},
 	{"another schedule of full walks sets only that time", applyFull},
 	{"a source that is gone is paused, and resumed when it is back", applyRemoved},
@@ -75,6 +76,25 @@ func (e *env) settled(spec store.Spec, o store.Outcome) {
 	lease := e.acquire(spec.Key)
 	run := e.begin(lease)
 	e.ok(e.s.Finish(e.ctx, lease, run, o))
+}
+
+// A schedule that changes during a run is not forgotten at the run's end.
+func applyDuringARun(e *env) {
+	spec := e.spec(alice)
+	_, err := e.s.Apply(e.ctx, []store.Spec{spec})
+	e.ok(err)
+	lease := e.acquire(alice)
+	run := e.begin(lease)
+	spec.Schedule = "@every 5m"
+	spec.NextAt, spec.SpreadAt = e.now().Add(5*time.Minute), e.now().Add(6*time.Minute)
+	_, err = e.s.Apply(e.ctx, []store.Spec{spec})
+	e.ok(err)
+	want := e.source(alice).DueAt
+	e.ok(e.s.Finish(e.ctx, lease, run, store.Outcome{State: store.Done}))
+	got := e.source(alice)
+	if !got.NextAt.Equal(spec.NextAt) || !got.DueAt.Equal(want) || got.DueAt.After(spec.SpreadAt) || got.DueAt.IsZero() {
+		e.Errorf("got next %s, due %s; want %s, %s", got.NextAt, got.DueAt, spec.NextAt, want)
+	}
 }
 
 func applySchedule(e *env) {

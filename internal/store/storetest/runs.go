@@ -136,12 +136,12 @@ func runFinish(e *env) {
 	e.update(lease, func(tx store.Tx) error {
 		return tx.Progress(e.ctx, store.Progress{RunID: run, Input: "of a page", Notes: "of a page"})
 	})
-	fullAt := e.now().Add(99 * time.Hour)
+	fullAt, dueAt := e.now().Add(99*time.Hour), e.source(alice).DueAt
 	e.ok(e.s.Finish(e.ctx, lease, run, store.Outcome{State: store.Done, FullAt: fullAt}))
 	if got := e.run(run); got.Input != "of a page" || got.Notes != "of a page" {
 		e.Errorf("got %+v, want what the page said", got)
 	}
-	if src := e.source(alice); !src.FullAt.Equal(fullAt) || !src.DueAt.IsZero() || src.Resume != "" {
+	if src := e.source(alice); !src.FullAt.Equal(fullAt) || !src.DueAt.Equal(dueAt) || src.Resume != "" {
 		e.Errorf("got %+v", src)
 	}
 	e.is("finished twice", e.s.Finish(e.ctx, lease, run, store.Outcome{State: store.Failed}), store.ErrLeaseLost)
