@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,47 @@ func TestParseTime(t *testing.T) {
 			want, _ := time.Parse(time.RFC3339Nano, *r.As)
 			if !m.Time().Equal(want) {
 				t.Errorf("%q: got %s, want %s", r.V, m.Time(), want)
+			}
+		}
+	})
+}
+
+// Marks order the versions of a record as the instants that they stand for, not
+// as their texts.
+func TestMarksCompareAsInstants(t *testing.T) {
+	type row struct {
+		Kind   string
+		Values []string
+		Max    string
+		Equal  bool
+		SameAs string `json:"same_as"`
+		Error  string
+	}
+	rows := []row{{Kind: "instant", Values: []string{"2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5Z"}, Max: "2026-01-01T00:00:00.5Z"}}
+	table(t, rows, "cursor_compare_table.json", func(t *testing.T, r row) {
+		if r.Kind != "instant" {
+			return // sequence numbers are integers, and tokens are never compared
+		}
+		var marks []Mark
+		for _, v := range r.Values {
+			m, err := ParseTime(v, nil)
+			if (err != nil) != (r.Error != "") || r.Error != "" && reason(err) != r.Error {
+				t.Errorf("%s: error %v, want %q", v, err, r.Error)
+			}
+			marks = append(marks, m)
+		}
+		switch {
+		case r.Max != "":
+			if want, _ := ParseTime(r.Max, nil); slices.Max(marks) != want {
+				t.Errorf("%v: the latest is %s, want %s", r.Values, slices.Max(marks).Time(), r.Max)
+			}
+		case r.Equal:
+			if slices.Min(marks) != slices.Max(marks) {
+				t.Errorf("%v: they differ", r.Values)
+			}
+		case r.SameAs != "":
+			if want, _ := ParseTime(r.SameAs, nil); marks[0] != want {
+				t.Errorf("%s is %s, want %s", r.Values[0], marks[0].Time(), r.SameAs)
 			}
 		}
 	})

@@ -74,6 +74,34 @@ func TestCutAfterEveryPage(t *testing.T) {
 	})
 }
 
+// A walk that fails on a page goes on at that page and not at the first.
+func TestAFailedWalkGoesOnAtItsPage(t *testing.T) {
+	eachStore(t, func(t *testing.T, open opener) {
+		l := numbered(30)
+		inner := l.stream(syncd.Stream{Name: "items"})
+		var asked []string
+		broken := true
+		stream := inner
+		stream.Fetch = func(ctx context.Context, req syncd.Request) (syncd.Page, error) {
+			asked = append(asked, req.Page)
+			if broken && len(asked) == 8 {
+				return syncd.Page{}, errors.New("the provider is away")
+			}
+			return inner.Fetch(ctx, req)
+		}
+		r := newRig(t, open(t), stream)
+		res := r.run()
+		r.want("first run", res.State, store.Failed)
+		r.want("what it committed", res.Counters.Inserted, int64(21))
+		failed := asked[len(asked)-1]
+		broken, asked = false, nil
+		res = r.run()
+		r.want("second run", res.State, store.Done)
+		r.want("its first request", asked[0], failed)
+		r.want("inserted", res.Counters.Inserted, int64(9))
+	})
+}
+
 func TestStopCommitsThePageInHand(t *testing.T) {
 	eachStore(t, func(t *testing.T, open opener) {
 		l := numbered(20)

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -12,11 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/syncdhq/syncd/internal/pgtest"
 	"github.com/syncdhq/syncd/internal/schedule"
 	"github.com/syncdhq/syncd/internal/store"
 	"github.com/syncdhq/syncd/internal/store/memory"
-	"github.com/syncdhq/syncd/internal/store/postgres"
 )
 
 // everything is a table in which every source has the same entry.
@@ -155,42 +152,6 @@ func TestTwoDaemonsRunEachTickOnce(t *testing.T) {
 			t.Errorf("the runs were shared out as %v, want both daemons at work", owners)
 		}
 	})
-}
-
-func TestTwoDaemonsOnPostgreSQL(t *testing.T) {
-	ctx := t.Context()
-	dsn := pgtest.Database(t)
-	table := every(t, "1s")
-	w := newWitness(t, 50*time.Millisecond)
-	var stores []store.Store
-	for range 2 {
-		s, err := postgres.Open(ctx, dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		if _, err := s.Migrate(ctx); err != nil {
-			t.Fatal(err)
-		}
-		stores = append(stores, s)
-	}
-	var keys []store.Key
-	for i := range 25 {
-		keys = append(keys, store.Key{User: strconv.Itoa(i), Provider: "p"})
-	}
-	add(t, stores[0], table, keys...)
-	run, cancel := context.WithTimeout(ctx, 9*time.Second)
-	defer cancel()
-	var daemons sync.WaitGroup
-	for i, s := range stores {
-		daemons.Go(func() { daemon(s, fmt.Sprint("daemon", i), Entry{table, w.run}).Run(run) })
-	}
-	daemons.Wait()
-	runs, err := stores[0].Runs(ctx, store.RunFilter{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ticks(t, runs, time.Second, 190)
 }
 
 func TestTicksDuringARunBecomeOneMore(t *testing.T) {
