@@ -71,8 +71,8 @@ func (t *tx) queueRejects(rejects []store.Reject) {
 	raws, digests := make([][]byte, n), make([][]byte, n)
 	for i := range rejects {
 		r := &rejects[i]
-		streams[i], parts[i], ids[i] = escape(r.Stream), escape(r.Part), escape(r.RecordID)
-		reasons[i], details[i], places[i], runs[i] = escape(r.Reason), escape(r.Detail), escape(r.Place), r.RunID
+		streams[i], parts[i], ids[i] = limits.Escape(r.Stream), limits.Escape(r.Part), limits.Escape(r.RecordID)
+		reasons[i], details[i], places[i], runs[i] = limits.Escape(r.Reason), limits.Escape(r.Detail), limits.Escape(r.Place), r.RunID
 		marks[i], sizes[i], times[i], deleted[i] = r.Mark, r.RawSize, r.Times, r.Deleted
 		raws[i], digests[i] = append([]byte{}, r.Raw...), append([]byte{}, r.Digest[:]...)
 	}

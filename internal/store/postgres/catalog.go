@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/syncdhq/syncd/internal/store"
+	"github.com/syncdhq/syncd/internal/store/limits"
 )
 
 // A filter collects the conditions of a listing.
@@ -133,8 +134,8 @@ func (s *Store) Rejects(ctx context.Context, f store.RejectFilter) ([]store.Reje
 	var where filter
 	where.equal("user_id", f.User)
 	where.equal("provider", f.Provider)
-	where.equal("stream", escape(f.Stream))
-	where.equal("reason", escape(f.Reason))
+	where.equal("stream", limits.Escape(f.Stream))
+	where.equal("reason", limits.Escape(f.Reason))
 	where.equal("run_id", f.RunID)
 	if !f.Resolved {
 		where.add("resolution = ''")
@@ -158,7 +159,7 @@ func scanReject(row pgx.CollectableRow) (store.Reject, error) {
 	err := row.Scan(&r.ID, &r.User, &r.Provider, &r.Stream, &r.Part, &r.RecordID, &r.Mark, &r.Deleted, &r.Reason, &r.Detail,
 		&r.Place, &r.RawSize, &digest, &r.RunID, &first, &last, &r.Times, &r.Resolution, &r.Raw)
 	for _, text := range []*string{&r.Stream, &r.Part, &r.RecordID, &r.Reason, &r.Detail, &r.Place} {
-		*text = unescape(*text)
+		*text = limits.Unescape(*text)
 	}
 	copy(r.Digest[:], digest)
 	r.FirstAt, r.LastAt = moment(first), moment(last)

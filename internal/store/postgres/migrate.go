@@ -65,11 +65,12 @@ func migrate(ctx context.Context, tx pgx.Tx, known []migrations.Migration) ([]st
 	if err != nil {
 		return nil, err
 	}
-	if err := verify(known, applied); err != nil {
+	pending, err := migrations.Pending(known, applied)
+	if err != nil {
 		return nil, err
 	}
 	var done []store.Migration
-	for _, m := range known[len(applied):] {
+	for _, m := range pending {
 		if _, err := tx.Exec(ctx, m.SQL); err != nil {
 			return nil, fmt.Errorf("migration %04d_%s: %w", m.Number, m.Name, err)
 		}
@@ -84,39 +85,14 @@ func migrate(ctx context.Context, tx pgx.Tx, known []migrations.Migration) ([]st
 	return done, nil
 }
 
-// An appliedMigration is a row of schema_migrations.
-type appliedMigration struct {
-	Number   int
-	Name     string
-	Checksum string
-	At       time.Time
-}
-
 func appliedMigrations(ctx context.Context, q interface {
 	Query(context.Context, string, ...any) (pgx.Rows, error)
-}) ([]appliedMigration, error) {
+}) ([]migrations.Applied, error) {
 	found, err := q.Query(ctx, "SELECT number, name, checksum, applied_at FROM schema_migrations ORDER BY number")
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(found, pgx.RowToStructByPos[appliedMigration])
-}
-
-// verify reports whether the applied migrations are the first of the known.
-func verify(known []migrations.Migration, applied []appliedMigration) error {
-	for i, a := range applied {
-		switch {
-		case a.Number != i+1:
-			return fmt.Errorf("migration %04d is missing from schema_migrations", i+1)
-		case i >= len(known):
-			return fmt.Errorf("the schema is at migration %04d_%s, this program knows %04d at most: use a newer syncd",
-				applied[len(applied)-1].Number, applied[len(applied)-1].Name, len(known))
-		case a.Checksum != known[i].Checksum:
-			return fmt.Errorf("migration %04d_%s was applied from a file that differs from this program's (checksum %s, not %s)",
-				a.Number, a.Name, a.Checksum, known[i].Checksum)
-		}
-	}
-	return nil
+	return pgx.CollectRows(found, pgx.RowToStructByPos[migrations.Applied])
 }
 
 // Migrations implements store.Store.
@@ -129,10 +105,10 @@ func (s *Store) Migrations(ctx context.Context) ([]store.Migration, error) {
 	if err := s.row(ctx, "look for the schema", "SELECT to_regclass('schema_migrations') IS NOT NULL", nil, &exists); err != nil {
 		return nil, err
 	}
-	var applied []appliedMigration
+	var applied []migrations.Applied
 	if exists {
 		applied, err = rows(ctx, s, "list migrations", "SELECT number, name, checksum, applied_at FROM schema_migrations ORDER BY number",
-			nil, pgx.RowToStructByPos[appliedMigration])
+			nil, pgx.RowToStructByPos[migrations.Applied])
 		if err != nil {
 			return nil, err
 		}

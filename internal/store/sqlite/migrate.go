@@ -39,7 +39,7 @@ func migrate(ctx context.Context, w *writer, known []migrations.Migration, now i
 	if _, err := w.conn.ExecContext(ctx, schemaTable); err != nil {
 		return nil, err
 	}
-	var applied []appliedMigration
+	var applied []migrations.Applied
 	err := w.rows(ctx, appliedQuery, nil, func(r *sql.Rows) error {
 		a, err := scanApplied(r)
 		applied = append(applied, a)
@@ -48,11 +48,12 @@ func migrate(ctx context.Context, w *writer, known []migrations.Migration, now i
 	if err != nil {
 		return nil, err
 	}
-	if err := verify(known, applied); err != nil {
+	pending, err := migrations.Pending(known, applied)
+	if err != nil {
 		return nil, err
 	}
 	var done []store.Migration
-	for _, m := range known[len(applied):] {
+	for _, m := range pending {
 		if _, err := w.conn.ExecContext(ctx, m.SQL); err != nil {
 			return nil, fmt.Errorf("migration %04d_%s: %w", m.Number, m.Name, err)
 		}
@@ -66,35 +67,13 @@ func migrate(ctx context.Context, w *writer, known []migrations.Migration, now i
 	return done, nil
 }
 
-// An appliedMigration is a row of schema_migrations.
-type appliedMigration struct {
-	number         int
-	name, checksum string
-	at             int64
-}
-
 const appliedQuery = "SELECT number, name, checksum, applied_at FROM schema_migrations ORDER BY number"
 
-func scanApplied(r *sql.Rows) (a appliedMigration, err error) {
-	err = r.Scan(&a.number, &a.name, &a.checksum, &a.at)
+func scanApplied(r *sql.Rows) (a migrations.Applied, err error) {
+	var at int64
+	err = r.Scan(&a.Number, &a.Name, &a.Checksum, &at)
+	a.At = fromMicro(at)
 	return a, err
-}
-
-// verify reports whether the applied migrations are the first of the known.
-func verify(known []migrations.Migration, applied []appliedMigration) error {
-	for i, a := range applied {
-		switch {
-		case a.number != i+1:
-			return fmt.Errorf("migration %04d is missing from schema_migrations", i+1)
-		case i >= len(known):
-			last := applied[len(applied)-1]
-			return fmt.Errorf("the schema is at migration %04d_%s, this program knows %04d at most: use a newer syncd", last.number, last.name, len(known))
-		case a.checksum != known[i].Checksum:
-			return fmt.Errorf("migration %04d_%s was applied from a file that differs from this program's (checksum %s, not %s)",
-				a.number, a.name, a.checksum, known[i].Checksum)
-		}
-	}
-	return nil
 }
 
 // Migrations implements store.Store.
@@ -112,7 +91,7 @@ func (s *Store) Migrations(ctx context.Context) ([]store.Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	var applied []appliedMigration
+	var applied []migrations.Applied
 	if exists {
 		if applied, err = list(ctx, s, "list migrations", appliedQuery, nil, scanApplied); err != nil {
 			return nil, err
@@ -122,7 +101,7 @@ func (s *Store) Migrations(ctx context.Context) ([]store.Migration, error) {
 	for i, m := range known {
 		row := store.Migration{Number: m.Number, Name: m.Name}
 		if i < len(applied) {
-			row.AppliedAt = fromMicro(applied[i].at)
+			row.AppliedAt = applied[i].At
 		}
 		out = append(out, row)
 	}
