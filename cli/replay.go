@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -115,28 +114,22 @@ func (a *app) replayOne(ctx context.Context, cfg *config.Config, f *fleet, rejec
 	case raw == nil:
 		raw = reject.Raw
 	}
-	sched := a.scheduler(f.store, f, cfg, f.log)
-	taken := time.Now()
-	claim, err := f.store.Acquire(ctx, reject.Key, sched.Owner, cfg.Lease)
+	h, err := a.takeHold(ctx, f, cfg, reject.Key)
 	if err != nil {
 		return false, err
 	}
-	keeping, stop := context.WithCancel(ctx)
-	defer stop()
-	go sched.Keeper.Run(keeping)
-	plan := scheduler.Plan{Trigger: store.TriggerOperator, NextAt: claim.NextAt, DueAt: claim.DueAt, Keep: true}
-	task := scheduler.Task{Claim: claim, Plan: plan, Run: scheduler.NewRun(claim, plan, sched.Owner)}
+	defer h.release()
 	var counters store.Counters
 	var failed error
-	entry := scheduler.Entry{Timetable: timetable(src), Run: func(ctx context.Context, task scheduler.Task, _ <-chan struct{}) scheduler.Result {
+	_, err = h.run(src, scheduler.Plan{Keep: true}, false, func(ctx context.Context, task scheduler.Task) scheduler.Result {
 		note := fmt.Sprintf("replay of reject %d", reject.ID)
 		if counters, failed = f.replay(ctx, cfg, src, task, reject, raw); failed != nil {
 			return scheduler.Result{State: store.Failed, Error: failed.Error(), Notes: note}
 		}
 		return scheduler.Result{State: store.Done, Notes: note}
-	}}
-	if ended := sched.Do(ctx, ctx.Done(), entry, task, taken); ended.State == "" {
-		return false, errors.New(or(ended.Error, "the run could not be opened"))
+	})
+	if err != nil {
+		return false, err
 	}
 	if failed != nil {
 		return false, failed

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -122,42 +121,34 @@ func (a *app) syncNow(ctx context.Context, cfg *config.Config, f *fleet, src *co
 	if err := ensure(ctx, f.store, src); err != nil {
 		return run.Result{}, "", err
 	}
-	sched := a.scheduler(f.store, f, cfg, f.log)
-	taken := time.Now()
-	claim, err := f.store.Acquire(ctx, req.key, sched.Owner, cfg.Lease)
+	h, err := a.takeHold(ctx, f, cfg, req.key)
 	if err != nil {
 		return run.Result{}, "", err
 	}
-	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	go sched.Keeper.Run(keeping)
-
+	defer h.release()
 	var res run.Result
 	f.report = func(_ store.Key, r run.Result, _ time.Duration) { res = r }
 	bar, done := a.progress(req.key)
 	f.onPage = bar
 	defer done()
-	job := run.Job{Lease: claim.Lease, At: claim.Now, Full: req.full, FullDue: claim.Now, Stream: req.stream, Confirm: req.confirm, Stop: ctx.Done()}
+	job := run.Job{
+		Lease: h.claim.Lease, At: h.claim.Now, Full: req.full, FullDue: h.claim.Now,
+		Stream: req.stream, Confirm: req.confirm, Stop: h.stop,
+	}
 	if req.dry {
 		f.store = dryStore{f.store}
-		kept, release := sched.Keeper.Keep(context.WithoutCancel(ctx), claim.Lease, taken)
-		defer release()
+		kept, done := h.sched.Keeper.Keep(h.ctx, h.claim.Lease, h.taken)
+		defer done()
 		f.run(kept, cfg, src, job)
-		return res, "", f.store.Release(context.WithoutCancel(ctx), claim.Lease)
+		return res, "", f.store.Release(h.ctx, h.claim.Lease)
 	}
-	plan := scheduler.Plan{Trigger: store.TriggerOperator, NextAt: claim.NextAt, DueAt: timetable(src).Due(req.key, claim.NextAt), Full: req.full && src.Full != nil}
-	task := scheduler.Task{Claim: claim, Plan: plan}
-	task.Run = scheduler.NewRun(claim, plan, sched.Owner)
-	task.Run.Full = req.full
-	entry := scheduler.Entry{Timetable: timetable(src), Run: func(ctx context.Context, task scheduler.Task, stop <-chan struct{}) scheduler.Result {
+	// The schedule of full walks counts one only if it was of all streams.
+	plan := scheduler.Plan{Full: req.full && req.stream == "" && src.Full != nil}
+	row, err := h.run(src, plan, req.full, func(ctx context.Context, task scheduler.Task) scheduler.Result {
 		job.RunID = task.Run.ID
 		return f.run(ctx, cfg, src, job)
-	}}
-	ended := sched.Do(context.WithoutCancel(ctx), ctx.Done(), entry, task, taken)
-	if ended.State == "" {
-		return res, "", errors.New(or(ended.Error, "the run could not be opened"))
-	}
-	return res, task.Run.ID, nil
+	})
+	return res, row.ID, err
 }
 
 // ensure makes sure that the store knows the source, without touching others.
