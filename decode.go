@@ -2,6 +2,7 @@ package syncd
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,9 +40,12 @@ func Decode[T any](body []byte, path string, record func(T) Record) ([]Record, e
 	return records, nil
 }
 
-// DecodeOne is Decode for one element: what a stream's Replay calls.
-func DecodeOne[T any](raw []byte, record func(T) Record) Record {
-	return decodeOne(raw, tags[T](), record)
+// Replay returns what to set as a stream's Replay: Decode for one element that
+// was set aside, as it came or corrected.
+func Replay[T any](record func(T) Record) func(context.Context, []byte) (Record, error) {
+	return func(_ context.Context, raw []byte) (Record, error) {
+		return decodeOne(raw, tags[T](), record), nil
+	}
 }
 
 // DecodeBody decodes the answer's body as one value, for what stands beside

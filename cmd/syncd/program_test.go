@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,14 @@ func TestTheReadme(t *testing.T) {
 	s.has(s.run(0, "rejects", "replay", "1", "--data", `"Sjöberg & Söner",013,2026-11-29T12:03:30Z,open,115.25,SEK,`), "1 inserted")
 	s.has(s.run(0, "rejects", "replay", "1"), "replayed already")
 	s.has(s.run(0, "rejects", "list", "acme"), "no reject of acme")
+
+	var poison []struct{ ID int64 }
+	s.json(&poison, "rejects", "list", "alice", "sample")
+	if len(poison) != 1 {
+		t.Fatalf("rejects of sample %+v, want one", poison)
+	}
+	id := strconv.FormatInt(poison[0].ID, 10)
+	s.has(s.run(0, "rejects", "replay", id, "--data", `{"id":"ticket-mended","updated_at":"2026-11-29T12:00:00Z"}`), "1 inserted")
 
 	s.has(s.run(0, "cursor", "show", "alice", "sample"), "customers", "orders", "tickets")
 	s.has(s.run(0, "cursor", "reset", "alice", "sample"), "3 cursors of alice sample dropped")

@@ -163,7 +163,7 @@ func FuzzRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, delimiter, quote, comment byte, width, maxRow int, cr bool) {
 		bad := func(b byte) bool { return b == '\n' || b == '\r' }
 		if delimiter == 0 || bad(delimiter) || bad(quote) || bad(comment) || delimiter == quote || comment != 0 && (comment == delimiter || comment == quote) {
-			t.Skip()
+			return // no dialect: the options refuse it
 		}
 		d := dialect{delimiter: []byte{delimiter}, quote: quote, newline: '\n', maxRow: max(1, maxRow%4096), width: max(0, width%8)}
 		if comment != 0 {

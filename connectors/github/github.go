@@ -90,5 +90,6 @@ func (l list) stream(r *repositories) syncd.Stream {
 		Precision: time.Second,
 		Parts:     r.parts,
 		Fetch:     l.fetch(r),
+		Replay:    syncd.Replay(item.record),
 	}
 }

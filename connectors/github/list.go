@@ -28,6 +28,10 @@ type item struct {
 	Pull    json.RawMessage `json:"pull_request"` // in the list of issues: it is a pull request
 }
 
+func (i item) record() syncd.Record {
+	return syncd.Record{ID: string(i.ID), Mark: i.Updated.Mark()}
+}
+
 // errPull marks a pull request in the list of issues. GitHub lists both there,
 // and tells them apart by the key pull_request alone; such an element has
 // another id than the same pull request in its own list
@@ -58,7 +62,7 @@ func (l list) fetch(r *repositories) func(context.Context, syncd.Request) (syncd
 			if pull {
 				return syncd.Record{Err: errPull}
 			}
-			return syncd.Record{ID: string(i.ID), Mark: i.Updated.Mark()}
+			return i.record()
 		})
 		if err != nil {
 			return syncd.Page{}, r.explain(req.Part, err)

@@ -49,27 +49,36 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 			Name: "customers", Order: syncd.Ascending, Fetch: o.customers(c),
 			Overlap:   time.Minute, // read a minute again, for changes that show up late
 			Precision: time.Second, // since is exact to the second
+			Replay:    syncd.Replay(customerItem.record),
 		},
 		{
 			// Written once and never changed, numbered instead of dated.
 			Name: "orders", Order: syncd.Ascending, Sequence: true, Append: true, Fetch: o.orders(c),
+			Replay: syncd.Replay(orderItem.record),
 		},
 		{
 			// No filter by time, but newest change first: the engine stops
 			// reading where it stopped the last time.
 			Name: "tickets", Order: syncd.Descending, Fetch: o.tickets(c),
 			Overlap: time.Minute,
+			Replay:  syncd.Replay(ticketItem.record), // for records that were set aside
 		},
 	}, nil
+}
+
+// A customerItem is what the engine must know of a customer; the rest is kept as it comes.
+type customerItem struct {
+	ID        syncd.ID        `json:"id"`
+	UpdatedAt syncd.Timestamp `json:"updated_at"`
+}
+
+func (x customerItem) record() syncd.Record {
+	return syncd.Record{ID: string(x.ID), Mark: x.UpdatedAt.Mark()}
 }
 
 // customers returns one page of a list with page numbers. A Fetch asks once and
 // returns; paging on, waiting, retrying and storing are the engine's.
 func (o *Options) customers(c *syncd.Client) func(context.Context, syncd.Request) (syncd.Page, error) {
-	type customer struct { // only what the engine must know; the rest is kept as it comes
-		ID        syncd.ID        `json:"id"`
-		UpdatedAt syncd.Timestamp `json:"updated_at"`
-	}
 	return func(ctx context.Context, req syncd.Request) (syncd.Page, error) {
 		query := o.query()
 		if req.Since != 0 { // 0 means everything
@@ -82,28 +91,26 @@ func (o *Options) customers(c *syncd.Client) func(context.Context, syncd.Request
 		if err != nil {
 			return syncd.Page{}, err // it says already what was asked, and what came
 		}
-		records, err := syncd.Decode(resp.Body, "customers", func(x customer) syncd.Record {
-			return syncd.Record{ID: string(x.ID), Mark: x.UpdatedAt.Mark()}
-		})
+		records, err := syncd.Decode(resp.Body, "customers", customerItem.record)
 		if err != nil {
 			return syncd.Page{}, err
 		}
-		var rest struct {
-			Next syncd.ID `json:"next_page"` // null on the last page, which leaves it ""
-		}
-		if err := syncd.DecodeBody(resp.Body, &rest); err != nil {
-			return syncd.Page{}, err
-		}
-		return syncd.Page{Records: records, Next: string(rest.Next)}, nil
+		next, err := syncd.Token(resp.Body, "next_page") // null on the last page: ""
+		return syncd.Page{Records: records, Next: next}, err
 	}
+}
+
+type orderItem struct {
+	ID     syncd.ID `json:"id"`
+	Number int64    `json:"number"`
+}
+
+func (x orderItem) record() syncd.Record {
+	return syncd.Record{ID: string(x.ID), Mark: syncd.Mark(x.Number)}
 }
 
 // orders returns one page of a list with cursors.
 func (o *Options) orders(c *syncd.Client) func(context.Context, syncd.Request) (syncd.Page, error) {
-	type order struct {
-		ID     syncd.ID `json:"id"`
-		Number int64    `json:"number"`
-	}
 	return func(ctx context.Context, req syncd.Request) (syncd.Page, error) {
 		query := o.query()
 		query.Set("from", strconv.FormatInt(int64(req.Since), 10))
@@ -114,30 +121,28 @@ func (o *Options) orders(c *syncd.Client) func(context.Context, syncd.Request) (
 		if err != nil {
 			return syncd.Page{}, err
 		}
-		records, err := syncd.Decode(resp.Body, "orders", func(x order) syncd.Record {
-			return syncd.Record{ID: string(x.ID), Mark: syncd.Mark(x.Number)}
-		})
+		records, err := syncd.Decode(resp.Body, "orders", orderItem.record)
 		if err != nil {
 			return syncd.Page{}, err
 		}
-		var rest struct {
-			Next string `json:"next_cursor"`
-		}
-		if err := syncd.DecodeBody(resp.Body, &rest); err != nil {
-			return syncd.Page{}, err
-		}
-		return syncd.Page{Records: records, Next: rest.Next}, nil
+		next, err := syncd.Token(resp.Body, "next_cursor")
+		return syncd.Page{Records: records, Next: next}, err
 	}
+}
+
+type ticketItem struct {
+	ID        syncd.ID        `json:"id"`
+	UpdatedAt syncd.Timestamp `json:"updated_at"`
+	Deleted   bool            `json:"deleted"`
+}
+
+func (x ticketItem) record() syncd.Record {
+	return syncd.Record{ID: string(x.ID), Mark: x.UpdatedAt.Mark(), Deleted: x.Deleted}
 }
 
 // tickets returns one page of a list with Link headers, and says what is gone.
 // One ticket has no id, as happens: it is set aside, and the rest goes on.
 func (o *Options) tickets(c *syncd.Client) func(context.Context, syncd.Request) (syncd.Page, error) {
-	type ticket struct {
-		ID        syncd.ID        `json:"id"`
-		UpdatedAt syncd.Timestamp `json:"updated_at"`
-		Deleted   bool            `json:"deleted"`
-	}
 	return func(ctx context.Context, req syncd.Request) (syncd.Page, error) {
 		query := o.query()
 		if req.Page != "" {
@@ -147,9 +152,7 @@ func (o *Options) tickets(c *syncd.Client) func(context.Context, syncd.Request) 
 		if err != nil {
 			return syncd.Page{}, err
 		}
-		records, err := syncd.Decode(resp.Body, "", func(x ticket) syncd.Record {
-			return syncd.Record{ID: string(x.ID), Mark: x.UpdatedAt.Mark(), Deleted: x.Deleted}
-		})
+		records, err := syncd.Decode(resp.Body, "", ticketItem.record)
 		if err != nil {
 			return syncd.Page{}, err
 		}

@@ -53,7 +53,11 @@ func TestLongIDs(t *testing.T) {
 	}
 	var records []syncd.Record
 	for _, raw := range file.Items {
-		records = append(records, syncd.DecodeOne(raw, func(v item) syncd.Record { return syncd.Record{ID: string(v.ID)} }))
+		record, err := syncd.Replay(func(v item) syncd.Record { return syncd.Record{ID: string(v.ID)} })(t.Context(), raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, record)
 	}
 	eachStore(t, func(t *testing.T, open opener) {
 		r := newRig(t, open(t), pages(records))
