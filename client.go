@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/syncdhq/syncd/internal/origin"
 )
 
 // A Client makes one source's requests. Below it they are signed, paced,
@@ -113,7 +115,7 @@ func (c *Client) do(req *http.Request) (*Response, error) {
 	}
 	body, err := wholeBody(resp.Body)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: read the answer: %w", req.Method, bare(req.URL), err)
+		return nil, fmt.Errorf("%s %s: read the answer: %w", req.Method, origin.Bare(req.URL), err)
 	}
 	u := req.URL
 	if resp.Request != nil && resp.Request.URL != nil {
@@ -139,7 +141,7 @@ func refusal(req *http.Request, resp *http.Response) error {
 		return nil
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
-	return &HTTPError{Method: req.Method, URL: bare(req.URL), Status: resp.StatusCode, Header: resp.Header, Body: body}
+	return &HTTPError{Method: req.Method, URL: origin.Bare(req.URL), Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
 
 func (c *Client) request(ctx context.Context, method, ref string, query url.Values, body []byte) (*http.Request, error) {
@@ -169,8 +171,8 @@ func (c *Client) resolve(ref string) (*url.URL, error) {
 	}
 	if u.IsAbs() || u.Host != "" {
 		u = c.base.ResolveReference(u)
-		if !sameOrigin(u, c.base) {
-			return nil, fmt.Errorf("%s://%s is another origin than the configured %s://%s", u.Scheme, u.Host, c.base.Scheme, c.base.Host)
+		if !origin.Same(u, c.base) {
+			return nil, fmt.Errorf("%s is another origin than the configured %s", origin.Of(u), origin.Of(c.base))
 		}
 		return u, nil
 	}
@@ -183,9 +185,4 @@ func (c *Client) resolve(ref string) (*url.URL, error) {
 	joined.RawPath = strings.TrimSuffix(c.base.EscapedPath(), "/") + "/" + strings.TrimPrefix(u.EscapedPath(), "/")
 	joined.RawQuery, joined.Fragment = u.RawQuery, ""
 	return &joined, nil
-}
-
-// bare spells a URL without its query, user and fragment, which may hold secrets.
-func bare(u *url.URL) string {
-	return u.Scheme + "://" + u.Host + u.EscapedPath()
 }

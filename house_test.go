@@ -39,11 +39,12 @@ const rawjson = "internal/rawjson"
 
 // house is the table of the folders. In a name, * stands for one element.
 var house = map[string]row{
-	kit:             {ours: []string{rawjson}},
-	rawjson:         {},
-	"connectors":    {ours: []string{kit, "connectors/*"}},
-	"connectors/*":  {ours: []string{kit}, theirs: []string{"golang.org/x/text", "github.com/tidwall/gjson"}}, // a parser at most
-	"connectortest": {ours: []string{kit, rawjson, "internal/run", "internal/store", "internal/store/memory", "internal/transport"}},
+	kit:               {ours: []string{rawjson, "internal/origin"}},
+	rawjson:           {},
+	"internal/origin": {},
+	"connectors":      {ours: []string{kit, "connectors/*"}},
+	"connectors/*":    {ours: []string{kit}, theirs: []string{"golang.org/x/text", "github.com/tidwall/gjson"}}, // a parser at most
+	"connectortest":   {ours: []string{kit, rawjson, "internal/run", "internal/store", "internal/store/memory", "internal/transport"}},
 
 	"internal/cursor":    {ours: []string{kit, rawjson}},
 	"internal/ingest":    {ours: []string{kit, rawjson, "internal/cursor", "internal/store"}},
@@ -58,7 +59,7 @@ var house = map[string]row{
 	"internal/store/sqlite":    {ours: []string{kit, rawjson, "internal/cursor", "internal/store", "internal/store/limits", "migrations"}, theirs: []string{"modernc.org/sqlite", "github.com/google/uuid"}},
 	"internal/store/storetest": {ours: []string{kit, rawjson, "internal/cursor", "internal/store"}, theirs: []string{"github.com/google/go-cmp", "pgregory.net/rapid", "github.com/google/uuid"}},
 
-	"internal/transport": {ours: []string{kit, "internal/vault"}, theirs: []string{"golang.org/x/time", "golang.org/x/oauth2", "golang.org/x/text", "github.com/cenkalti/backoff/v5"}},
+	"internal/transport": {ours: []string{kit, "internal/origin", "internal/vault"}, theirs: []string{"golang.org/x/time", "golang.org/x/oauth2", "golang.org/x/text", "github.com/cenkalti/backoff/v5"}},
 	"internal/vault":     {ours: []string{"internal/store"}},
 	"internal/outbox":    {ours: []string{rawjson, "internal/store"}},
 	"internal/config":    {ours: []string{kit, "internal/schedule", "internal/vault"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/fsnotify/fsnotify"}},

@@ -2,8 +2,9 @@ package syncd
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
+
+	"github.com/syncdhq/syncd/internal/origin"
 )
 
 // NextLink returns the target of the first link with the relation "next" in
@@ -32,8 +33,8 @@ func (r *Response) NextURL(ref string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("next page: %q is not a URL", ref)
 	}
-	if !sameOrigin(next, r.URL) {
-		return "", fmt.Errorf("next page: %s://%s is another origin than %s://%s", next.Scheme, next.Host, r.URL.Scheme, r.URL.Host)
+	if !origin.Same(next, r.URL) {
+		return "", fmt.Errorf("next page: %s is another origin than %s", origin.Of(next), origin.Of(r.URL))
 	}
 	next.Host = r.URL.Host
 	next.Fragment = ""
@@ -41,21 +42,6 @@ func (r *Response) NextURL(ref string) (string, error) {
 		return "", fmt.Errorf("next page: it is the same page again")
 	}
 	return next.String(), nil
-}
-
-// sameOrigin compares origins as RFC 6454 does: scheme, host and port.
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
-}
-
-func port(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "https":
-		return "443"
-	}
-	return "80"
 }
 
 // linkTarget returns the target of the first link in a Link header that has

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/syncdhq/syncd/internal/origin"
 )
 
 // maxRedirects is how many redirects are followed for one request.
@@ -38,11 +40,11 @@ func (g *guard) first(req *http.Request) (hop, error) {
 		h.header = http.Header{}
 	}
 	h.header.Del("Referer")
-	if g.origin == nil || sameOrigin(&u, g.origin) {
+	if g.origin == nil || origin.Same(&u, g.origin) {
 		return h, nil
 	}
 	if !g.allowed(&u) {
-		return hop{}, permanent("%s is not the configured origin %s", origin(&u), origin(g.origin))
+		return hop{}, permanent("%s is not the configured origin %s", origin.Of(&u), origin.Of(g.origin))
 	}
 	g.leave(&h)
 	return h, nil
@@ -71,20 +73,20 @@ func (g *guard) next(h hop, resp *http.Response) (to hop, follow bool, err error
 	}
 	u.User, u.Fragment = nil, ""
 	to = hop{url: u, method: h.method, header: h.header, home: h.home, count: h.count + 1}
-	away := !sameOrigin(u, h.url)
+	away := !origin.Same(u, h.url)
 	switch {
 	case to.count > maxRedirects:
 		return hop{}, false, permanent("more than %d redirects", maxRedirects)
 	case h.url.Scheme == "https" && u.Scheme != "https", u.Scheme != "http" && u.Scheme != "https":
 		return hop{}, false, permanent("%d redirect from %s to %s", resp.StatusCode, h.url.Scheme, g.sign.redact(u.Scheme))
 	case h.method != http.MethodGet && h.method != http.MethodHead && (resp.StatusCode < 307 || away):
-		return hop{}, false, permanent("%d redirect of a %s to %s: it would not be the same request", resp.StatusCode, h.method, g.sign.redact(origin(u)))
+		return hop{}, false, permanent("%d redirect of a %s to %s: it would not be the same request", resp.StatusCode, h.method, g.sign.redact(origin.Of(u)))
 	case away && !g.allowed(u):
-		return hop{}, false, permanent("%d redirect to %s, which is another origin and not allowed", resp.StatusCode, g.sign.redact(origin(u)))
+		return hop{}, false, permanent("%d redirect to %s, which is another origin and not allowed", resp.StatusCode, g.sign.redact(origin.Of(u)))
 	case away || !h.home:
 		g.leave(&to)
 		if text := to.url.String(); g.sign.redact(text) != text {
-			return hop{}, false, permanent("%d redirect to %s that carries the credentials along", resp.StatusCode, g.sign.redact(origin(u)))
+			return hop{}, false, permanent("%d redirect to %s that carries the credentials along", resp.StatusCode, g.sign.redact(origin.Of(u)))
 		}
 	}
 	if to.home {
@@ -114,31 +116,6 @@ func (g *guard) allowed(u *url.URL) bool {
 	host := strings.ToLower(u.Hostname())
 	return slices.ContainsFunc(g.allow, func(entry string) bool {
 		entry = strings.ToLower(entry)
-		return entry == host && port(u) == defaultPort(u.Scheme) || entry == net.JoinHostPort(host, port(u))
+		return entry == host && origin.Port(u) == origin.DefaultPort(u.Scheme) || entry == net.JoinHostPort(host, origin.Port(u))
 	})
 }
-
-// sameOrigin compares origins as RFC 6454 does: scheme, host and port.
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
-}
-
-func port(u *url.URL) string {
-	if p := u.Port(); p != "" {
-		return p
-	}
-	return defaultPort(u.Scheme)
-}
-
-func defaultPort(scheme string) string {
-	if scheme == "https" {
-		return "443"
-	}
-	return "80"
-}
-
-// origin spells where a URL leads, and nothing that may be secret.
-func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
-
-// bare spells a URL without its query, user and fragment.
-func bare(u *url.URL) string { return origin(u) + u.EscapedPath() }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/internal/origin"
 )
 
 // A witness is a host that notes what it is asked.
@@ -188,7 +189,7 @@ func TestNextHop(t *testing.T) {
 				t.Errorf("got %v, %v", follow, err)
 			case follow && to.url.String() != tt.to:
 				t.Errorf("got %s, want %s", to.url, tt.to)
-			case follow && (to.home != sameOrigin(u, to.url) || to.home != (to.header.Get("X-Key") != "") || to.header.Get("Accept") == ""):
+			case follow && (to.home != origin.Same(u, to.url) || to.home != (to.header.Get("X-Key") != "") || to.header.Get("Accept") == ""):
 				t.Errorf("home %v with the header %v", to.home, to.header)
 			}
 		})

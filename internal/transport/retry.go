@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/syncdhq/syncd/internal/origin"
 )
 
 // retry sends a request until its answer is settled, or its attempts or the
@@ -117,7 +119,7 @@ func (s *Stack) fail(req *http.Request, err error, attempts int) error {
 		return err
 	}
 	text, cause := describe(err, s.sign.redact)
-	text = fmt.Sprintf("%s %s: %s", req.Method, s.sign.redact(bare(req.URL)), text)
+	text = fmt.Sprintf("%s %s: %s", req.Method, s.sign.redact(origin.Bare(req.URL)), text)
 	if attempts > 1 {
 		text += fmt.Sprintf(" (%d attempts)", attempts)
 	}
