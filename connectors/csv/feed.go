@@ -22,8 +22,6 @@ type feed struct {
 	walk *walk
 	kept *download // of a walk that had to start over, so that it is not downloaded twice
 	rows *table    // what rejects of a URL are replayed by
-
-	restarted bool // the listing changed under this stream's walk
 }
 
 // A walk is one reading of all inputs.
@@ -52,7 +50,6 @@ func (f *feed) fetch(ctx context.Context, req syncd.Request) (syncd.Page, error)
 		f.drop()
 	}
 	if errors.Is(err, errChanged) && f.plan.Listing {
-		f.restarted = true
 		err = fmt.Errorf("%w: %w", err, syncd.ErrResync)
 	}
 	return page, err
@@ -176,11 +173,9 @@ func (f *feed) finish(ctx context.Context, w *walk, at position) (string, error)
 		}
 	}
 	m := memory{Reading: f.plan.reading}
-	// A file whose last line was held back has an end to come. And after a
-	// restart, rows of the file as it was may have been committed so late that
-	// this walk does not count them as missing. Then the next walk reads all
-	// of it once more, whatever the checksum.
-	whole := len(at.Held) == 0 && !f.restarted
+	// A file whose last line was held back has an end to come: then the next walk
+	// reads all of it once more, whatever the checksum.
+	whole := len(at.Held) == 0
 	if whole && w.content != nil {
 		m.validity = w.content.validity
 	}
