@@ -28,14 +28,16 @@ func TestNothingIsHeldWhileAProviderIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
+	sample := time.NewTicker(50 * time.Millisecond)
+	defer sample.Stop()
 	for range 20 {
+		<-sample.C
 		var idle int
 		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND now() - state_change > interval '100 ms'`).Scan(&idle)
 		if err != nil || idle != 0 {
 			t.Fatalf("%d transactions are open while the provider is waited for, %v", idle, err)
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 
