@@ -39,7 +39,7 @@ func BenchmarkManySources(b *testing.B) {
 			quiet(b, dir)
 			continue
 		}
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // what is measured is a time in which nothing happens
 		before := cpu(b, p.Process.Pid)
 		const watched = 20 * time.Second
 		time.Sleep(watched)
