@@ -65,9 +65,14 @@ func (c *Client) Get(ctx context.Context, ref string, query url.Values) (*Respon
 // Do sends a request made by NewRequest, for headers of one's own.
 func (c *Client) Do(req *http.Request) (*Response, error) { return c.do(req) }
 
-// NewRequest returns a GET request for ref as Get would send it.
-func (c *Client) NewRequest(ctx context.Context, ref string, query url.Values) (*http.Request, error) {
-	return c.request(ctx, http.MethodGet, ref, query, nil)
+// NewRequest returns a GET request for ref, or a POST request if there is a
+// body, as Get and Post would send it but without headers.
+func (c *Client) NewRequest(ctx context.Context, ref string, query url.Values, body []byte) (*http.Request, error) {
+	method := http.MethodGet
+	if body != nil {
+		method = http.MethodPost
+	}
+	return c.request(ctx, method, ref, query, body)
 }
 
 // Post sends a body that asks and changes nothing: a search, a GraphQL query.

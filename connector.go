@@ -30,6 +30,21 @@ type Options interface {
 	Streams(c *Client) ([]Stream, error)
 }
 
+// An API is what the Options of a connector that is configured rather than
+// written (rest) say of the provider in the Connector's stead.
+type API struct {
+	BaseURL string // `base_url:` beside the options overrides it
+	Auth    Auth
+	Rate    Rate
+}
+
+// A Describer is an Options that describes its provider: what API returns
+// counts in place of the Connector's fields. Only a provider's options may: it
+// is an error where those of a source would change it.
+type Describer interface {
+	API() (API, error)
+}
+
 // A Scheme is a way of signing requests.
 type Scheme string
 
@@ -38,7 +53,7 @@ const (
 	NoAuth    Scheme = ""       // requests are not signed
 	Bearer    Scheme = "bearer" // Authorization: Bearer <token>; credentials: token
 	Basic     Scheme = "basic"  // RFC 7617; credentials: username, password
-	HeaderKey Scheme = "header" // <Name>: <token>; credentials: token
+	HeaderKey Scheme = "header" // <Name>: <Prefix><token>; credentials: token
 	QueryKey  Scheme = "query"  // ?<Name>=<token>; credentials: token
 )
 
@@ -46,6 +61,7 @@ const (
 type Auth struct {
 	Scheme   Scheme
 	Name     string // of the header or the query parameter
+	Prefix   string // of the header's value, before the token: "token "
 	Optional bool   // requests without credentials are allowed: public data
 }
 
@@ -54,6 +70,23 @@ type Auth struct {
 type Rate struct {
 	App  Limit
 	User Limit
+
+	// Quota reads what an answer says is left, for providers that say so in
+	// headers of their own. It sees the answer's header and the provider's time.
+	// Nil is for all others: the RateLimit fields of the IETF's drafts,
+	// X-RateLimit-Remaining and -Reset, and Retry-After are known without it.
+	Quota func(h http.Header, now time.Time) Quota
+
+	// Throttled reports whether an answer tells of a rate limit in a way that
+	// only this provider has: a code in a body with status 200. Nil is for all others.
+	Throttled func(status int, h http.Header, body []byte) bool
+}
+
+// A Quota is what is left of a rate limit. The zero Quota says nothing.
+type Quota struct {
+	Known bool
+	Left  int64     // requests until the reset
+	Reset time.Time // when there is more
 }
 
 // A Limit allows so many requests in a time. The zero Limit is no limit.

@@ -43,14 +43,17 @@ var house = map[string]row{
 	rawjson:           {},
 	"internal/origin": {},
 	"connectors":      {ours: []string{kit, "connectors/*"}},
-	"connectors/*":    {ours: []string{kit}, theirs: []string{"golang.org/x/text", "github.com/tidwall/gjson"}}, // a parser at most
-	"connectortest":   {ours: []string{kit, rawjson, "internal/run", "internal/store", "internal/store/memory", "internal/transport"}},
+	"connectors/*":    {ours: []string{kit}, theirs: []string{"golang.org/x/text"}}, // a parser at most
+	"connectors/rest": {ours: []string{kit, rawjson}, theirs: []string{"github.com/expr-lang/expr", "golang.org/x/text"}},
+	"connectortest":   {ours: []string{kit, rawjson, "internal/cursor", "internal/ingest", "internal/recording", "internal/run", "internal/store", "internal/store/memory", "internal/transport", "internal/vault"}},
 
 	"internal/cursor":    {ours: []string{kit, rawjson}},
 	"internal/ingest":    {ours: []string{kit, rawjson, "internal/cursor", "internal/store"}},
 	"internal/run":       {ours: []string{kit, rawjson, "internal/cursor", "internal/ingest", "internal/store"}, theirs: []string{"github.com/google/uuid"}},
 	"internal/schedule":  {theirs: []string{"github.com/robfig/cron/v3"}},
 	"internal/scheduler": {ours: []string{"internal/schedule", "internal/store"}, theirs: []string{"github.com/google/uuid"}}, // knows no connector
+
+	"internal/recording": {ours: []string{kit, "internal/origin"}},
 
 	"internal/store":           {ours: []string{kit, rawjson, "internal/cursor"}},
 	"internal/store/limits":    {ours: []string{rawjson, "internal/store"}}, // what every store refuses
@@ -74,6 +77,7 @@ var house = map[string]row{
 
 	"internal/bench":          {}, // benchmarks only
 	"internal/casebook":       {},
+	"internal/outside":        {theirs: []string{"github.com/jackc/pgx/v5"}}, // servers of others, for tests
 	"internal/pgtest":         {theirs: []string{"github.com/jackc/pgx/v5"}},
 	"internal/pgtest/pgserve": {ours: []string{"internal/pgtest"}},
 }
@@ -88,7 +92,7 @@ var reserved = map[string][]string{
 }
 
 // testsOnly are the folders that no file but a test imports, their own files aside.
-var testsOnly = []string{"internal/casebook", "internal/pgtest"}
+var testsOnly = []string{"internal/casebook", "internal/outside", "internal/pgtest"}
 
 // A source is one parsed file of the module.
 type source struct {

@@ -189,6 +189,7 @@ func (f *fleet) stack(cfg *config.Config, src *config.Source, base string) (*tra
 	}
 	return transport.New(transport.Config{
 		Auth: p.Connector.Auth, Credentials: src.Credentials, Origin: origin,
+		Quota: p.Connector.Rate.Quota, Throttled: p.Connector.Rate.Throttled,
 		App:           f.pacer(store.Key{Provider: p.Name}, app),
 		User:          f.pacer(keyOf(src), user),
 		MaxInlineWait: cfg.Limits.InlineWait, MaxPark: cfg.Limits.Park, MaxBody: cfg.Limits.Body,

@@ -160,7 +160,7 @@ func (r *repositories) list(ctx context.Context, part, path string, query url.Va
 }
 
 func (r *repositories) get(ctx context.Context, ref string, query url.Values) (*syncd.Response, error) {
-	req, err := r.client.NewRequest(ctx, ref, query)
+	req, err := r.client.NewRequest(ctx, ref, query, nil)
 	if err != nil {
 		return nil, err
 	}

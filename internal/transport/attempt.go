@@ -152,7 +152,7 @@ func (s *Stack) receive(req *http.Request, r result, stream, unpack bool, w *wat
 	throttled := s.cfg.Throttled != nil && s.cfg.Throttled(resp.StatusCode, resp.Header, body) ||
 		good && isThrottledGraphQL(body)
 	now := time.Now()
-	r.verdict = judge(answer{resp.StatusCode, resp.Header, body, now, throttled, secondary})
+	r.verdict = judge(answer{resp.StatusCode, resp.Header, body, now, s.ownQuota(resp.Header, now), throttled, secondary})
 	if r.quiet > 0 && r.home {
 		s.quiet(now.Add(min(r.quiet, s.cfg.MaxPark)), "the provider's quota is used up")
 	}

@@ -77,7 +77,7 @@ func TestRedirectToAnotherHost(t *testing.T) {
 					}
 					location := target + "/x?sig=a%2Fb&access_token=" + url.QueryEscape(canary)
 					c := newClient(t, newStack(t, cfg), listen(t, redirectTo(location, 302)))
-					req, err := c.NewRequest(t.Context(), "p?access_token="+url.QueryEscape(canary), nil)
+					req, err := c.NewRequest(t.Context(), "p?access_token="+url.QueryEscape(canary), nil, nil)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -16,6 +16,20 @@ type quota struct {
 
 func (q quota) usedUp() bool { return q.left == 0 && q.resetOK }
 
+// ownQuota reads what an answer says of rate limits in the provider's own way;
+// nil if there is no such way, or it says nothing.
+func (s *Stack) ownQuota(h http.Header, now time.Time) *quota {
+	if s.cfg.Quota == nil {
+		return nil
+	}
+	date := answeredAt(h, now)
+	q := s.cfg.Quota(h, date)
+	if !q.Known {
+		return nil
+	}
+	return &quota{left: max(q.Left, 0), reset: max(q.Reset.Sub(date), 0), resetOK: !q.Reset.IsZero()}
+}
+
 // quotaOf reads the rate limit fields of an answer: RateLimit and
 // RateLimit-Policy as in draft-ietf-httpapi-ratelimit-headers-10 and, as a
 // dictionary, -07; then the separate fields of -06 and before, with and

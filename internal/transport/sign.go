@@ -85,7 +85,7 @@ func (s *signer) sign(req *http.Request) {
 	case syncd.Basic:
 		req.SetBasicAuth(s.username, s.secret.Reveal())
 	case syncd.HeaderKey:
-		req.Header.Set(s.auth.Name, s.secret.Reveal())
+		req.Header.Set(s.auth.Name, s.auth.Prefix+s.secret.Reveal())
 	case syncd.QueryKey:
 		u := *req.URL
 		pair := url.QueryEscape(s.auth.Name) + "=" + url.QueryEscape(s.secret.Reveal())

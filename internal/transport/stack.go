@@ -37,9 +37,9 @@ type Config struct {
 	Allow     []string // HOST or HOST:PORT that redirects may lead to, without credentials
 	UserAgent string   // "syncd"
 
-	// Throttled reports whether an answer tells of a rate limit in a way that
-	// only this provider has. Those that are widespread are known without it.
-	Throttled func(status int, header http.Header, body []byte) bool
+	// How this provider alone tells of its limits; nil is allowed. See syncd.Rate.
+	Quota     func(h http.Header, now time.Time) syncd.Quota
+	Throttled func(status int, h http.Header, body []byte) bool
 
 	// Base sends one request and follows no redirect; NewBase.
 	Base http.RoundTripper

@@ -31,8 +31,9 @@ type answer struct {
 	header    http.Header
 	body      []byte // of an answer that is refused, or of a whole one; may be cut
 	now       time.Time
-	throttled bool // the classifier says so
-	secondary int  // how many secondary limits the request has met before
+	own       *quota // told in the provider's own way
+	throttled bool   // the classifier says so
+	secondary int    // how many secondary limits the request has met before
 }
 
 // secondaryWait is the least time to wait for a secondary limit without a
@@ -49,6 +50,9 @@ const secondaryWait = time.Minute
 //   - everything else: settled.
 func judge(a answer) verdict {
 	q := quotaOf(a.header, a.now)
+	if a.own != nil {
+		q = *a.own
+	}
 	after, afterOK := retryAfter(a.header.Get("Retry-After"), answeredAt(a.header, a.now))
 	why := fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))
 	secondary := (a.status == 403 || a.status == 429) && isSecondary(a.body)
