@@ -33,6 +33,7 @@ type Options interface {
 // An API is what the Options of a connector that is configured rather than
 // written (rest) say of the provider in the Connector's stead.
 type API struct {
+	Summary string // one line for listings
 	BaseURL string // `base_url:` beside the options overrides it
 	Auth    Auth
 	Rate    Rate

@@ -1,0 +1,90 @@
+// Package rest reads any HTTP API that its options describe: where the lists
+// are, how they are paged, what their records' ids and marks are. The engine
+// sees its streams as it sees those of any connector.
+//
+// Data flows one way: Options (as written) → compile (checked: lists) → Fetch:
+// request → answer → elements → records. Everything that can be wrong with the
+// options is found by compile, before any request.
+package rest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/syncdhq/syncd"
+)
+
+// Connector returns the connector of APIs that the configuration describes.
+func Connector() syncd.Connector {
+	return syncd.Connector{
+		Name:    "rest",
+		Summary: "any HTTP API with JSON, NDJSON, CSV or XML, described in YAML",
+		Options: func() syncd.Options { return &Options{} },
+	}
+}
+
+// API implements syncd.Describer. Its errors are all that is wrong with the
+// options, joined, each a *syncd.OptionError.
+func (o *Options) API() (syncd.API, error) {
+	a := compile(o)
+	if len(a.faults) > 0 {
+		return syncd.API{}, errors.Join(a.faults...)
+	}
+	scheme := syncd.Scheme(o.Auth.Scheme)
+	if scheme == "none" {
+		scheme = syncd.NoAuth
+	}
+	return syncd.API{
+		Summary: o.Summary,
+		BaseURL: o.BaseURL,
+		Auth:    syncd.Auth{Scheme: scheme, Name: o.Auth.Name, Prefix: o.Auth.Prefix, Optional: o.Auth.Optional},
+		Rate: syncd.Rate{
+			App: o.Rate.limit(), User: o.UserRate.limit(),
+			Quota: o.RateHeaders.quota(), Throttled: a.throttled(),
+		},
+	}, nil
+}
+
+func (l Limit) limit() syncd.Limit {
+	return syncd.Limit{Requests: l.Requests, Per: l.Per, Burst: l.Burst}
+}
+
+// Streams implements syncd.Options.
+func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
+	a := compile(o)
+	a.needParams()
+	if len(a.faults) > 0 {
+		return nil, errors.Join(a.faults...)
+	}
+	var streams []syncd.Stream
+	for _, l := range a.lists {
+		if len(o.Only) == 0 || slices.Contains(o.Only, l.name) {
+			streams = append(streams, l.stream(c, o.Lists[l.name]))
+		}
+	}
+	slices.SortFunc(streams, func(a, b syncd.Stream) int { return cmp.Compare(a.Name, b.Name) })
+	return streams, nil
+}
+
+func (l *list) stream(c *syncd.Client, o Stream) syncd.Stream {
+	r := &reader{list: l, client: c}
+	s := syncd.Stream{
+		Name: l.name, Order: orders[o.Order], Overlap: o.Overlap, Precision: l.since.precision,
+		Sequence: l.extract.mark != nil && l.extract.clock.sequence(), Snapshot: o.Snapshot, Append: o.Append,
+		Increments: o.Increments, Version: o.Version,
+		Fetch: r.fetch, Replay: l.replay,
+	}
+	if l.parent != nil || len(l.parts) > 0 {
+		s.Parts = r.parts
+	}
+	return s
+}
+
+var orders = map[string]syncd.Order{"": syncd.Unordered, "ascending": syncd.Ascending, "descending": syncd.Descending}
+
+// fault is what is wrong with an option.
+func fault(option, format string, args ...any) error {
+	return &syncd.OptionError{Option: option, Err: fmt.Errorf(format, args...)}
+}
