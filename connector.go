@@ -14,6 +14,10 @@ type Connector struct {
 	Rate    Rate           // the published limits: per app and per user
 	Options func() Options // the default options: a pointer to a struct
 
+	// File is a provider file: the options, in YAML, of the connector rest, of
+	// which this one is made. With it, all fields but Name are taken from there.
+	File []byte
+
 	// Demo is a stand-in for the provider, for newcomers and tests. Where it is
 	// set and neither BaseURL nor `base_url:` is, the daemon serves it on the
 	// loopback interface and reads from there.
@@ -23,7 +27,9 @@ type Connector struct {
 // Options are the settings of one source: a pointer to a struct whose exported
 // fields are decoded strictly from the configuration's `options:` over the
 // defaults. A field's key is its `yaml` tag, else its name in lower case; its
-// `doc` tag is shown by `syncd connectors show`.
+// `doc` tag is shown by `syncd connectors show`. When options change, lists are
+// read anew; the tag `settings:"-"` is for those that do not decide what the
+// lists hold.
 type Options interface {
 	// Streams checks the options and returns the streams to read. It makes no
 	// requests. An *OptionError names the option that is wrong.
@@ -37,6 +43,12 @@ type API struct {
 	BaseURL string // `base_url:` beside the options overrides it
 	Auth    Auth
 	Rate    Rate
+}
+
+// An Exampler is an Options that knows what to begin with: the lines under a
+// provider's `options:`, without indentation, shown by `syncd connectors show`.
+type Exampler interface {
+	Example() string
 }
 
 // A Describer is an Options that describes its provider: what API returns

@@ -59,14 +59,17 @@ type Streams struct {
 // Run runs one command line and returns its exit code. Cancelling ctx stops
 // what the command does as SIGTERM would.
 func Run(ctx context.Context, connectors []syncd.Connector, args []string, s Streams) int {
-	a := &app{Streams: s, connectors: connectors, env: os.LookupEnv}
+	a := &app{Streams: s, env: os.LookupEnv}
+	var err error
+	if a.connectors, err = config.Expand(connectors); err != nil {
+		return a.exit(err)
+	}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	err := root.ExecuteContext(ctx)
-	return a.exit(err)
+	return a.exit(root.ExecuteContext(ctx))
 }
 
 // exit says what went wrong and returns the exit code for it.

@@ -34,7 +34,8 @@ type connectorRow struct {
 	UserRate    string      `json:"user_rate,omitempty"`
 	Streams     []streamRow `json:"streams,omitempty"` // with the default options, if those are enough
 	Options     []optionRow `json:"options"`
-	YAML        string      `json:"yaml"` // a configuration to start from
+	YAML        string      `json:"yaml"`           // a configuration to start from
+	File        string      `json:"file,omitempty"` // the provider file that it is made of
 }
 
 type streamRow struct {
@@ -58,6 +59,7 @@ func connectorRowOf(c syncd.Connector) connectorRow {
 	for _, o := range config.Describe(c) {
 		r.Options = append(r.Options, optionRow{o.Key, o.Type, o.Default, o.Doc})
 	}
+	r.File = string(c.File)
 	if c.Options != nil {
 		streams, err := streamsOf(&config.Source{Options: c.Options()})
 		for _, s := range streams {
@@ -66,7 +68,7 @@ func connectorRowOf(c syncd.Connector) connectorRow {
 			}
 		}
 	}
-	r.YAML = snippet(r)
+	r.YAML = snippet(r, c)
 	return r
 }
 
@@ -190,6 +192,10 @@ func printConnector(w io.Writer, r connectorRow) {
 		}
 		fmt.Fprintf(w, "%-12s%s: %s\n", name, s.Stream, s.Reads)
 	}
+	if r.File != "" {
+		printFile(w, r)
+		return
+	}
 	fmt.Fprintln(w, "\nOptions, of a provider or of a source:")
 	for _, o := range r.Options {
 		def := ""
@@ -202,6 +208,12 @@ func printConnector(w io.Writer, r connectorRow) {
 		fmt.Fprintln(w, "  none")
 	}
 	fmt.Fprintf(w, "\nA configuration to start from:\n\n%s", r.YAML)
+}
+
+// printFile shows a connector that is a provider file.
+func printFile(w io.Writer, r connectorRow) {
+	fmt.Fprintf(w, "\nA configuration to start from:\n\n%s", r.YAML)
+	fmt.Fprintf(w, "\nThe provider file that it is made of (its keys can be set again under options:, see syncd connectors show rest):\n\n%s", r.File)
 }
 
 // wrap breaks a text into lines of at most width characters where it can.
@@ -227,14 +239,39 @@ func wrap(text, indent string, width int) string {
 	return b.String()
 }
 
+// example returns what a connector's options would begin with, "" if they do not say.
+func example(c syncd.Connector) string {
+	if c.Options == nil {
+		return ""
+	}
+	if e, ok := c.Options().(syncd.Exampler); ok {
+		return e.Example()
+	}
+	return ""
+}
+
+// indent puts spaces before each line of a text.
+func indent(text, by string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(by + line)
+	}
+	return b.String()
+}
+
 // snippet is a configuration with the connector, but for its store. What may be
 // left out is commented out.
-func snippet(r connectorRow) string {
+func snippet(r connectorRow, c syncd.Connector) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "providers:\n  %s:\n    connector: %s\n    schedule: \"*/15 * * * *\"\n    timezone: UTC\n", r.Connector, r.Connector)
+	options, example := r.Options, example(c)
+	if example != "" {
+		options = nil
+		fmt.Fprintf(&b, "    options:\n%s", indent(example, "      "))
+	}
 	fmt.Fprintf(&b, "sources:\n  - user: alice\n    provider: %s\n", r.Connector)
 	first := true
-	for _, o := range r.Options {
+	for _, o := range options {
 		if o.Default != "" || o.Type == "true or false" || o.Type == "whole number" {
 			continue
 		}

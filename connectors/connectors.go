@@ -5,6 +5,7 @@ import (
 	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/connectors/csv"
 	"github.com/syncdhq/syncd/connectors/github"
+	"github.com/syncdhq/syncd/connectors/rest"
 	"github.com/syncdhq/syncd/connectors/sample"
 )
 
@@ -13,5 +14,6 @@ import (
 var All = []syncd.Connector{
 	csv.Connector(),
 	github.Connector(),
+	rest.Connector(),
 	sample.Connector(),
 }

@@ -4,17 +4,17 @@ import "time"
 
 // Options describe an API. A provider file holds the same keys.
 type Options struct {
-	Summary     string            `yaml:"summary" doc:"one line for listings: what is read"`
+	Summary     string            `yaml:"summary" settings:"-" doc:"one line for listings: what is read"`
 	BaseURL     string            `yaml:"base_url" doc:"where the API lives; base_url: of the provider overrides it"`
-	Auth        Auth              `yaml:"auth" doc:"how requests are signed with the source's credentials"`
-	Rate        Limit             `yaml:"rate" doc:"the provider's published limit for the app, over all users"`
-	UserRate    Limit             `yaml:"user_rate" doc:"the provider's published limit for each user"`
-	RateHeaders RateHeaders       `yaml:"rate_headers" doc:"the headers that tell what is left of a limit, if their names are not the usual ones"`
+	Auth        Auth              `yaml:"auth" settings:"-" doc:"how requests are signed with the source's credentials"`
+	Rate        Limit             `yaml:"rate" settings:"-" doc:"the provider's published limit for the app, over all users"`
+	UserRate    Limit             `yaml:"user_rate" settings:"-" doc:"the provider's published limit for each user"`
+	RateHeaders RateHeaders       `yaml:"rate_headers" settings:"-" doc:"the headers that tell what is left of a limit, if their names are not the usual ones"`
 	Headers     map[string]string `yaml:"headers" doc:"headers of every request; may hold {{ params.NAME }}"`
 	Params      map[string]string `yaml:"params" doc:"values that templates use as params.NAME; an empty one must be set by the source"`
-	Errors      []ErrorRule       `yaml:"errors" doc:"answers that mean something else than their status says"`
+	Errors      []ErrorRule       `yaml:"errors" settings:"-" doc:"answers that mean something else than their status says"`
 	Lists       map[string]Stream `yaml:"streams" doc:"the lists to read, by name"`
-	Only        []string          `yaml:"only" doc:"the streams to read; without it, all"`
+	Only        []string          `yaml:"only" settings:"-" doc:"the streams to read; without it, all"`
 }
 
 // Auth says how requests are signed. See syncd.Auth.
@@ -75,7 +75,7 @@ type Stream struct {
 
 	ForEach string      `yaml:"for_each" doc:"the stream whose records this list is read for, one by one; templates see the record as parent"`
 	Parts   []string    `yaml:"parts" doc:"sub-lists that are read one by one; templates see the name as part"`
-	Errors  []ErrorRule `yaml:"errors" doc:"answers of this stream that mean something else than their status says"`
+	Errors  []ErrorRule `yaml:"errors" settings:"-" doc:"answers of this stream that mean something else than their status says"`
 }
 
 // A Key is one expression for the id, or several that make it together.

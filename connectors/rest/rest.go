@@ -11,7 +11,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/syncdhq/syncd"
 )
@@ -50,6 +52,35 @@ func (o *Options) API() (syncd.API, error) {
 func (l Limit) limit() syncd.Limit {
 	return syncd.Limit{Requests: l.Requests, Per: l.Per, Burst: l.Burst}
 }
+
+// Example implements syncd.Exampler: the params that must be set, or an API.
+func (o *Options) Example() string {
+	if len(o.Lists) > 0 {
+		var b strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(o.Params)) {
+			if o.Params[name] == "" {
+				fmt.Fprintf(&b, "  %s: ...\n", name)
+			}
+		}
+		if b.Len() == 0 {
+			return ""
+		}
+		return "params:\n" + b.String()
+	}
+	return example
+}
+
+const example = `base_url: https://api.example.com/v1
+auth: { scheme: bearer }
+streams:
+  tickets:
+    path: /tickets
+    records: body.tickets
+    mark: updated_at
+    order: ascending
+    since: updated_since
+    paging: { by: cursor, param: cursor, next: body.next_cursor }
+`
 
 // Streams implements syncd.Options.
 func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {

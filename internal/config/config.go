@@ -37,6 +37,8 @@ type Config struct {
 	Providers map[string]*Provider // by name
 	Sources   []*Source            // in the order of the file
 
+	Files []string // the provider files that were read, absolute
+
 	Warnings []Error // what is valid but may not mean what its author thinks
 }
 

@@ -341,7 +341,7 @@ func (d *decoder) unmarshal(s spot, to unmarshaler) bool {
 			return fmt.Errorf("the connector decodes into %T, which is no pointer", into)
 		}
 		attempt := *d
-		attempt.document = &document{name: d.name, data: d.data, lines: d.lines}
+		attempt.document = &document{name: d.name, data: d.data, lines: d.lines, others: d.others}
 		if attempt.decode(s, v.Elem()) {
 			return nil
 		}

@@ -10,7 +10,7 @@ import (
 
 // An Option is one setting of a connector, for listings.
 type Option struct {
-	Key     string // in a nested struct with the keys around it: filter.state
+	Key     string // with the keys around it: filter.state, columns[].name, streams.NAME.path
 	Type    string // text, number, true or false, duration, list, mapping
 	Default string // "" for none
 	Doc     string
@@ -50,6 +50,14 @@ func describe(out []Option, prefix string, v reflect.Value) []Option {
 			o.Type, _, _ = strings.Cut(strings.TrimPrefix(noun, "a "), " such as ")
 		case to.Kind() == reflect.Struct:
 			out = describe(out, o.Key+".", to)
+			continue
+		case to.Kind() == reflect.Slice && to.Type().Elem().Kind() == reflect.Struct:
+			o.Type = "list"
+			out = describe(append(out, o), o.Key+"[].", reflect.Zero(to.Type().Elem()))
+			continue
+		case to.Kind() == reflect.Map && to.Type().Elem().Kind() == reflect.Struct:
+			o.Type = "mapping"
+			out = describe(append(out, o), o.Key+".NAME.", reflect.Zero(to.Type().Elem()))
 			continue
 		case to.Kind() == reflect.Slice:
 			o.Type = "list"

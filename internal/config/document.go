@@ -22,6 +22,7 @@ type document struct {
 	lines    *lines // nil where YAML counts lines as editors do
 	errs     []Error
 	warnings []Error
+	others   map[*yaml.Node]*document // of nodes that stand in other files
 }
 
 // parse returns the root of the only document in the file, or nil and errors.
@@ -110,12 +111,20 @@ func parseYAML(r io.Reader) (root *yaml.Node, err error) {
 
 func (d *document) add(n *yaml.Node, message, hint string) {
 	line, column := d.position(n)
-	d.addAt(line, column, message, hint)
+	d.errs = append(d.errs, Error{File: d.nameOf(n), Line: line, Column: column, Message: message, Hint: hint})
+}
+
+// nameOf returns the name of the file that a node stands in.
+func (d *document) nameOf(n *yaml.Node) string {
+	if other := d.others[n]; other != nil {
+		return other.name
+	}
+	return d.name
 }
 
 func (d *document) warn(n *yaml.Node, message string) {
 	line, column := d.position(n)
-	d.warnings = append(d.warnings, Error{File: d.name, Line: line, Column: column, Message: message})
+	d.warnings = append(d.warnings, Error{File: d.nameOf(n), Line: line, Column: column, Message: message})
 }
 
 func (d *document) addAt(line, column int, message, hint string) {
@@ -124,6 +133,9 @@ func (d *document) addAt(line, column int, message, hint string) {
 
 // position returns where a node begins, as editors count.
 func (d *document) position(n *yaml.Node) (line, column int) {
+	if other := d.others[n]; other != nil {
+		return other.position(n)
+	}
 	if d.lines != nil {
 		return d.lines.position(n.Line, n.Column)
 	}

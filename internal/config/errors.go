@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// An Error is something wrong at one place of the file. It holds no secret.
+// An Error is something wrong at one place of the configuration. It holds no secret.
 type Error struct {
 	File    string
 	Line    int // from 1
@@ -52,11 +52,11 @@ func (list Errors) Unwrap() []error {
 	return out
 }
 
-// sorted returns the errors by position, each once: what an alias brings to
+// sorted returns the errors by file and position, each once: what an alias brings to
 // many places is wrong in one.
 func sorted(list []Error) []Error {
 	slices.SortStableFunc(list, func(a, b Error) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
 	})
 	return slices.Compact(list)
 }

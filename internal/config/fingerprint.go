@@ -14,7 +14,8 @@ import (
 )
 
 // fingerprint identifies settings. Fields with their zero value do not count,
-// so that a new option changes nothing for those who do not set it.
+// so that a new option changes nothing for those who do not set it, nor do
+// those that are marked as deciding nothing (`settings:"-"`).
 func (d *decoder) fingerprint(connector, base string, o syncd.Options) string {
 	text := strconv.AppendQuote(make([]byte, 0, 256), connector)
 	text = strconv.AppendQuote(text, base)
@@ -31,6 +32,9 @@ func (d *decoder) canonical(to []byte, v reflect.Value) []byte {
 	case reflect.Struct:
 		to = append(to, '{')
 		for _, f := range d.shape(v.Type()).sorted {
+			if f.aside {
+				continue
+			}
 			if value := v.FieldByIndex(f.index); !isZero(value) {
 				to = strconv.AppendQuote(to, f.key)
 				if f.text {

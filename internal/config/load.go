@@ -57,9 +57,10 @@ type loader struct {
 	*decoder
 	cfg        *Config
 	connectors map[string]*syncd.Connector
-	known      []string // the connectors' names
-	base       plan     // the timing of the file itself
-	budget     Budget   // of the file itself
+	known      []string                 // the connectors' names
+	files      map[string]*providerFile // by path
+	base       plan                     // the timing of the file itself
+	budget     Budget                   // of the file itself
 	providers  map[string]*provider
 	names      []string // of the providers, in the file's order
 	seen       map[sourceKey]*yaml.Node
@@ -74,6 +75,7 @@ func newLoader(d *document, connectors []syncd.Connector, env func(string) (stri
 		decoder:    &decoder{document: d, env: env, shapes: map[reflect.Type]*shape{}, left: 1<<20 + 8*len(d.data)},
 		cfg:        &Config{Providers: map[string]*Provider{}},
 		connectors: map[string]*syncd.Connector{},
+		files:      map[string]*providerFile{},
 		providers:  map[string]*provider{},
 		shared:     newShared(),
 	}

@@ -200,18 +200,18 @@ func (d *document) cycles(root *yaml.Node) bool {
 // find returns the node of an option named as in an *OptionError: a key, or a
 // path such as "filter.state" or "columns[2].name". It returns the deepest node
 // there is, nil if not even the first step is there.
-func find(n *yaml.Node, path string) *yaml.Node {
-	var found *yaml.Node
+func find(n *yaml.Node, path string) (found *yaml.Node, depth int) {
 	steps := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
 	for _, step := range steps {
 		if n == nil {
-			return found
+			return found, depth
 		}
 		if n = child(resolve(n), step); n != nil {
 			found = n
+			depth++
 		}
 	}
-	return found
+	return found, depth
 }
 
 func child(n *yaml.Node, step string) *yaml.Node {

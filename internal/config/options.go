@@ -96,24 +96,29 @@ func isName(s, others string) bool {
 }
 
 // optionsError reports what a connector found wrong: at the option that it
-// names, in the source's options (nil for a source without) or the provider's,
-// else where the source or its options stand.
+// names, in the source's options (nil for a source without), the provider's or
+// the provider file, else where the source or its options stand. Errors that
+// are joined are reported one by one.
 func (l *loader) optionsError(p *provider, own *subtree, source *yaml.Node, err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			l.optionsError(p, own, source, err)
+		}
+		return
+	}
 	if e, ok := errors.AsType[errConnector](err); ok {
 		l.add(p.shape.Connector.mark(), fmt.Sprintf("the connector %s is at fault: %s", p.Connector.Name, l.scrub(e.Error(), p, own)), "")
 		return
 	}
 	at, label := source, "options"
-	if own.given() {
+	if own != nil && own.given() {
 		at = own.mark()
 		if own.key != nil {
 			at = own.key
 		}
 	}
 	if e, ok := errors.AsType[*syncd.OptionError](err); ok {
-		if n := find(own.node, e.Option); n != nil {
-			at = n
-		} else if n := find(p.shape.Options.node, e.Option); n != nil {
+		if n := l.nodeOf(p, own, e.Option); n != nil {
 			at = n
 		}
 		label, err = e.Option, e.Err
@@ -123,6 +128,26 @@ func (l *loader) optionsError(p *provider, own *subtree, source *yaml.Node, err 
 		message = "what " + variables(at) + " stands for is refused by the connector " + p.Connector.Name
 	}
 	l.add(at, label+": "+message, "")
+}
+
+// nodeOf returns where an option is written: the place that spells most of its
+// path, the source's before the provider's before the file's. Nil is nowhere.
+func (l *loader) nodeOf(p *provider, own *subtree, option string) *yaml.Node {
+	var best *yaml.Node
+	most := 0
+	for _, root := range []*yaml.Node{nodeIn(own), p.shape.Options.node, p.file.node()} {
+		if n, depth := find(root, option); depth > most {
+			best, most = n, depth
+		}
+	}
+	return best
+}
+
+func nodeIn(t *subtree) *yaml.Node {
+	if t == nil {
+		return nil
+	}
+	return t.node
 }
 
 // scrub takes a connector's text out of an error if it may show a value that
@@ -143,7 +168,7 @@ func (l *loader) scrub(text string, p *provider, own *subtree) string {
 		}
 	}
 	for _, t := range []*subtree{own, &p.shape.Options, {p.shape.BaseURL.standing}} {
-		if t.given() {
+		if t != nil && t.given() {
 			walk(t.node, 0)
 		}
 	}

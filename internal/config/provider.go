@@ -21,7 +21,8 @@ type provider struct {
 	plan   plan
 	client *syncd.Client // for the check of options; it makes no requests
 
-	known    bool          // its connector is
+	file     *providerFile // nil: its connector is written in Go
+	known    bool          // its connector is, and how it signs
 	ok       bool          // its options and base URL are right: those of its sources can be checked
 	decoded  syncd.Options // the provider's over the defaults, before paths are resolved
 	reported bool          // that it lacks a schedule
@@ -67,15 +68,8 @@ func (l *loader) oneProvider(name string, e entry) {
 // connect finds the provider's connector and reads its options and base URL.
 func (l *loader) connect(p *provider, e entry) {
 	s := &p.shape
-	c := l.connectors[s.Connector.Value]
-	switch {
-	case !s.Connector.given():
-		l.add(e.key, fmt.Sprintf("the provider %s has no connector", clip(p.Name)), didYouMean(p.Name, l.known))
-		return
-	case !s.Connector.good:
-		return
-	case c == nil:
-		l.refuse(s.Connector.spot, "a connector", problem{fmt.Sprintf("%q is not known", clip(s.Connector.Value)), didYouMean(s.Connector.Value, l.known)})
+	c := l.connectorOf(p, e)
+	if c == nil {
 		return
 	}
 	p.Connector = *c
@@ -87,17 +81,59 @@ func (l *loader) connect(p *provider, e entry) {
 		l.add(s.Connector.mark(), fmt.Sprintf("the connector %s is at fault: its Options do not return a pointer to a struct", c.Name), "")
 		return
 	}
-	if _, known := credentialKeys(c.Auth.Scheme); !known {
-		l.add(s.Connector.mark(), fmt.Sprintf("the connector %s is at fault: it signs by %q, which is not known", c.Name, c.Auth.Scheme), "")
+	p.decoded, p.ok = defaults, s.Options.good || !s.Options.given()
+	if s.Options.good {
+		p.decoded, p.ok = l.options(defaults, &s.Options)
+	}
+	p.known = p.ok && l.describe(p)
+	if !p.known {
+		p.ok = false
 		return
 	}
-	p.known = true
-	p.decoded = defaults
-	p.ok = l.baseURL(p, &s.BaseURL) && (s.Options.good || !s.Options.given())
-	if s.Options.good {
-		o, ok := l.options(defaults, &s.Options)
-		p.decoded, p.ok = o, p.ok && ok
+	if _, known := credentialKeys(p.Connector.Auth.Scheme); !known {
+		l.add(s.Connector.mark(), fmt.Sprintf("the connector %s is at fault: it signs by %q, which is not known", c.Name, p.Connector.Auth.Scheme), "")
+		p.known, p.ok = false, false
+		return
 	}
+	p.ok = l.baseURL(p, &s.BaseURL)
+}
+
+// connectorOf returns the connector that a provider names, or nil and an error.
+func (l *loader) connectorOf(p *provider, e entry) *syncd.Connector {
+	a := &p.shape.Connector
+	switch {
+	case !a.given():
+		l.add(e.key, fmt.Sprintf("the provider %s has no connector", clip(p.Name)), didYouMean(p.Name, l.known))
+		return nil
+	case !a.good:
+		return nil
+	case isFile(a.Value):
+		return l.connectorFile(p, a)
+	}
+	c := l.connectors[a.Value]
+	if c == nil {
+		l.refuse(a.spot, "a connector", problem{fmt.Sprintf("%q is not known", clip(a.Value)), didYouMean(a.Value, l.known)})
+	}
+	return c
+}
+
+// describe takes over what options say of the provider.
+func (l *loader) describe(p *provider) bool {
+	d, ok := p.decoded.(syncd.Describer)
+	if !ok {
+		return true
+	}
+	api, err := d.API()
+	if err != nil {
+		l.optionsError(p, nil, p.key, err)
+		return false
+	}
+	p.Connector.BaseURL, p.Connector.Auth, p.Connector.Rate = api.BaseURL, api.Auth, api.Rate
+	if p.Connector.BaseURL == "" && !p.shape.BaseURL.given() {
+		l.add(p.key, fmt.Sprintf("the provider %s has no base_url", clip(p.Name)), "write it such as base_url: https://api.example.com")
+		return false
+	}
+	return true
 }
 
 // baseURL sets the provider's base URL and its client. No error shows it: it

@@ -23,6 +23,7 @@ type field struct {
 	typ   reflect.Type
 	doc   string
 	text  bool // it spells itself: encoding.TextMarshaler
+	aside bool // `settings:"-"`: it does not decide what the lists hold
 }
 
 var textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
@@ -57,6 +58,6 @@ func (s *shape) collect(t reflect.Type, prefix []int) {
 		}
 		s.byKey[key] = len(s.fields)
 		s.keys = append(s.keys, key)
-		s.fields = append(s.fields, field{key, index, f.Type, f.Tag.Get("doc"), f.Type.Implements(textMarshaler)})
+		s.fields = append(s.fields, field{key, index, f.Type, f.Tag.Get("doc"), f.Type.Implements(textMarshaler), f.Tag.Get("settings") == "-"})
 	}
 }

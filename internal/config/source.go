@@ -154,7 +154,7 @@ func (l *loader) sourceOptions(at *yaml.Node, p *provider, s *sourceShape, out *
 			return
 		}
 		var ok bool
-		if decoded, ok = l.options(p.decoded, &s.Options); !ok {
+		if decoded, ok = l.options(p.decoded, &s.Options); !ok || !l.describesAlike(p, s, decoded) {
 			return
 		}
 	}
@@ -164,6 +164,25 @@ func (l *loader) sourceOptions(at *yaml.Node, p *provider, s *sourceShape, out *
 		return
 	}
 	out.Options, out.Settings = v.options, settings
+}
+
+// describesAlike refuses options of a source that would send its requests, and
+// its credentials, elsewhere than the provider's do.
+func (l *loader) describesAlike(p *provider, s *sourceShape, decoded syncd.Options) bool {
+	d, ok := decoded.(syncd.Describer)
+	if !ok {
+		return true
+	}
+	api, err := d.API()
+	if err != nil {
+		l.optionsError(p, &s.Options, s.Options.node, err)
+		return false
+	}
+	if api.BaseURL != p.Connector.BaseURL || api.Auth != p.Connector.Auth {
+		l.add(s.Options.key, "options: where requests go and how they are signed is the provider's to say", "put base_url and auth under the provider "+clip(p.Name))
+		return false
+	}
+	return true
 }
 
 // credentialKeys returns the keys that a way of signing takes.

@@ -173,27 +173,34 @@ var elsewhere = map[string]string{
 	"OAU-02": "refreshed tokens", "OAU-12": "refreshed tokens",
 }
 
+// Every script is played to a connector in Go and to the connector rest, on
+// every store.
 func TestScripts(t *testing.T) {
 	eachStore(t, func(t *testing.T, open opener) {
 		for name, f := range faults {
-			t.Run(name, func(t *testing.T) {
-				sc := readScript(t, name)
-				switch base := http.RoundTripper(sc); {
-				case sc.stalls():
-					f.play(t, open, sc, sc.listen(t))
-				case sc.needsSocket():
-					base = sc.listen(t)
-					fallthrough
-				default:
-					synctest.Test(t, func(t *testing.T) { f.play(t, open, sc, base) })
-				}
-			})
+			for reader, make := range map[string]maker{"go": protocol.stream, "rest": protocol.described} {
+				t.Run(name+"/"+reader, func(t *testing.T) {
+					sc := readScript(t, name)
+					switch base := http.RoundTripper(sc); {
+					case sc.stalls():
+						f.play(t, open, make, sc, sc.listen(t))
+					case sc.needsSocket():
+						base = sc.listen(t)
+						fallthrough
+					default:
+						synctest.Test(t, func(t *testing.T) { f.play(t, open, make, sc, base) })
+					}
+				})
+			}
 		}
 	})
 }
 
+// A maker makes a stream that reads a protocol.
+type maker func(protocol, *syncd.Client, syncd.Stream) syncd.Stream
+
 // play runs a fault on an empty store and compares what came of it.
-func (f fault) play(t *testing.T, open opener, sc *script, base http.RoundTripper) {
+func (f fault) play(t *testing.T, open opener, make maker, sc *script, base http.RoundTripper) {
 	sc.t = t
 	stack, err := transport.New(transport.Config{
 		Base: base, Attempts: cmp.Or(f.attempts, 10), MaxInlineWait: 70 * time.Second, IdleTimeout: 200 * time.Millisecond,
@@ -215,7 +222,7 @@ func (f fault) play(t *testing.T, open opener, sc *script, base http.RoundTrippe
 	if f.cursor != (cursor.State{}) {
 		r.setCursor(f.cursor)
 	}
-	r.source.Streams = []syncd.Stream{f.protocol.stream(client, f.stream)}
+	r.source.Streams = []syncd.Stream{make(f.protocol, client, f.stream)}
 	for i, want := range f.runs {
 		stack.Reset()
 		time.Sleep(time.Second) // in the bubble: what was written before is older than the walk
