@@ -23,6 +23,7 @@ func Connector() syncd.Connector {
 	return syncd.Connector{
 		Name:    "rest",
 		Summary: "any HTTP API with JSON, NDJSON, CSV or XML, described in YAML",
+		Auth:    syncd.Auth{Scheme: syncd.Bearer}, // of the example: what the options say counts
 		Options: func() syncd.Options { return &Options{} },
 	}
 }
