@@ -42,7 +42,8 @@ var house = map[string]row{
 	kit:               {ours: []string{rawjson, "internal/origin"}},
 	rawjson:           {},
 	"internal/origin": {},
-	"connectors":      {ours: []string{kit, "connectors/*"}},
+	"connectors":      {ours: []string{kit, "connectors/*", "providers"}},
+	"providers":       {ours: []string{kit}},
 	"connectors/*":    {ours: []string{kit}, theirs: []string{"golang.org/x/text"}}, // a parser at most
 	"connectors/rest": {ours: []string{kit, rawjson}, theirs: []string{"github.com/expr-lang/expr", "github.com/clbanning/mxj/v2"}},
 	"connectortest":   {ours: []string{kit, rawjson, "internal/cursor", "internal/ingest", "internal/recording", "internal/run", "internal/store", "internal/store/memory", "internal/transport", "internal/vault"}},

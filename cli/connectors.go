@@ -265,8 +265,10 @@ func snippet(r connectorRow, c syncd.Connector) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "providers:\n  %s:\n    connector: %s\n    schedule: \"*/15 * * * *\"\n    timezone: UTC\n", r.Connector, r.Connector)
 	options, example := r.Options, example(c)
-	if example != "" {
+	if example != "" || c.File != nil {
 		options = nil
+	}
+	if example != "" {
 		fmt.Fprintf(&b, "    options:\n%s", indent(example, "      "))
 	}
 	fmt.Fprintf(&b, "sources:\n  - user: alice\n    provider: %s\n", r.Connector)

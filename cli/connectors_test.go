@@ -33,7 +33,11 @@ func TestConnectors(t *testing.T) {
 func TestSnippets(t *testing.T) {
 	option := regexp.MustCompile(`^[^:]+:\d+:\d+: (options|path|key)\b`)
 	env := func(string) (string, bool) { return "secret", true }
-	for _, c := range append(connectors.All, syncd.Connector{Name: "my-crm", Auth: syncd.Auth{Scheme: syncd.Basic}, Options: connectors.All[0].Options}) {
+	all, err := config.Expand(connectors.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range append(all, syncd.Connector{Name: "my-crm", Auth: syncd.Auth{Scheme: syncd.Basic}, Options: connectors.All[0].Options}) {
 		text := "store: sqlite:syncd.db\n" + snippet(connectorRowOf(c), c)
 		_, err := config.Parse("c.yaml", []byte(text), []syncd.Connector{c}, env)
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/syncdhq/syncd/connectors/github"
 	"github.com/syncdhq/syncd/connectors/rest"
 	"github.com/syncdhq/syncd/connectors/sample"
+	"github.com/syncdhq/syncd/providers"
 )
 
 // All are the connectors that come with syncd, by name. A program with
@@ -14,6 +15,7 @@ import (
 var All = []syncd.Connector{
 	csv.Connector(),
 	github.Connector(),
+	providers.Connector("hacker_news"),
 	rest.Connector(),
 	sample.Connector(),
 }

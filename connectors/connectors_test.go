@@ -1,13 +1,36 @@
 package connectors
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/internal/config"
 )
 
+// Every provider file that comes with syncd is in the list.
+func TestAllProviderFiles(t *testing.T) {
+	files, err := filepath.Glob("../providers/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		if !slices.ContainsFunc(All, func(c syncd.Connector) bool { return c.Name == name && c.File != nil }) {
+			t.Errorf("%s is not among the connectors", file)
+		}
+	}
+}
+
 func TestAll(t *testing.T) {
+	all, err := config.Expand(All)
+	if err != nil {
+		t.Fatal(err)
+	}
 	last := ""
-	for _, c := range All {
+	for _, c := range all {
 		if c.Name == "" || c.Name != strings.ToLower(c.Name) || c.Name <= last {
 			t.Errorf("connector %q is not in lower case and in order after %q", c.Name, last)
 		}

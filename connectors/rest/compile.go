@@ -47,6 +47,7 @@ type list struct {
 	sync        syncing
 	rules       []rule
 	parent      *list
+	inParts     bool // it is read in parts: a parent's records, or parts
 	parts       []string
 	wanted      []string // fields of the parent's records that templates use
 }
@@ -142,7 +143,8 @@ func (a *api) checkAPI(o *Options) {
 // compileList checks a stream but for its parent.
 func (a *api) compileList(name string, o Stream) *list {
 	at := "streams." + name
-	l := &list{name: name, api: a, contentType: o.ContentType, format: o.Format, parts: o.Parts}
+	l := &list{name: name, api: a, contentType: o.ContentType, format: o.Format}
+	l.inParts = o.ForEach != "" || len(o.Parts.Names) > 0 || o.Parts.From != ""
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" || name == "" || len(name) > 64 {
 		a.fault(at, "a stream's name is of 1 to 64 lower case letters, digits and underscores")
 	}
@@ -153,7 +155,7 @@ func (a *api) compileList(name string, o Stream) *list {
 		a.fault(at+".format", "%q is none of json, ndjson, csv, xml", clip(o.Format))
 	}
 	known := []string{"params", "since", "page", "sync", "size"}
-	if o.ForEach != "" || len(o.Parts) > 0 {
+	if l.inParts {
 		known = append(known, "part")
 	}
 	if o.ForEach != "" {
@@ -173,6 +175,7 @@ func (a *api) compileList(name string, o Stream) *list {
 	a.compileSince(l, at, o)
 	a.compilePaging(l, at, o)
 	a.compileSync(l, at, o)
+	a.compileParts(l, at, o)
 	a.checkPromises(l, at, o)
 	l.rules = append(a.compileRules(at+".errors", o.Errors), a.rules...)
 	return l
@@ -414,13 +417,35 @@ func (a *api) checkPromises(l *list, at string, o Stream) {
 	if o.Overlap > 0 && o.Mark.Field == "" {
 		a.fault(at+".overlap", "it needs mark: there is no watermark to start before")
 	}
-	if o.ForEach != "" && len(o.Parts) > 0 {
-		a.fault(at+".parts", "there is for_each already: take one of them out")
+}
+
+// compileParts checks the names of a stream's parts.
+func (a *api) compileParts(l *list, at string, o Stream) {
+	at += ".parts"
+	l.parts = o.Parts.Names
+	if o.Parts.From != "" {
+		e := a.expression(at, o.Parts.From, []string{"params"})
+		if e == nil {
+			return
+		}
+		for _, name := range e.members["params"] {
+			if a.params[name] == "" {
+				return // the source is to set it
+			}
+		}
+		var err error
+		if l.parts, err = e.texts(map[string]any{"params": a.params}); err != nil {
+			a.fault(at, "%w", err)
+			return
+		}
+	}
+	if o.ForEach != "" && len(l.parts) > 0 {
+		a.fault(at, "there is for_each already: take one of them out")
 	}
 	seen := map[string]bool{}
-	for i, p := range o.Parts {
+	for _, p := range l.parts {
 		if p == "" || strings.Contains(p, "/") || seen[p] {
-			a.fault(fmt.Sprintf("%s.parts[%d]", at, i), "%q is empty, has a slash, or is there twice", clip(p))
+			a.fault(at, "the part %q is empty, has a slash, or is there twice", clip(p))
 		}
 		seen[p] = true
 	}
@@ -438,7 +463,7 @@ func (a *api) adopt(l *list, name string, lists map[string]*list) {
 		a.fault(at, "a stream is not its own parent")
 	case parent == nil:
 		a.fault(at, "there is no stream %q", clip(name))
-	case parent.uses("part") || parent.uses("parent") || len(parent.parts) > 0 || parent.parent != nil:
+	case parent.inParts:
 		a.fault(at, "the stream %s is read in parts itself, and there is one level of them", name)
 	}
 	l.parent = parent

@@ -172,6 +172,27 @@ func (e *expression) on(env map[string]any) (any, error) {
 	return v, nil
 }
 
+// texts evaluates an expression that comes to a list of texts.
+func (e *expression) texts(env map[string]any) ([]string, error) {
+	v, err := e.on(env)
+	if err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case []string:
+		return v, nil
+	case []any:
+		all := make([]string, len(v))
+		for i, element := range v {
+			if all[i], err = text(element); err != nil {
+				return nil, fmt.Errorf("%s: %w", clip(e.source), err)
+			}
+		}
+		return all, nil
+	}
+	return nil, fmt.Errorf("%s: it comes to %s, not to a list", clip(e.source), kindOf(v))
+}
+
 // lookup returns the bytes at the expression's place, without its first step,
 // in a JSON value. Nil is for what is not there, or lies below null.
 func lookup(value []byte, steps []string) ([]byte, error) {

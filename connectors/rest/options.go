@@ -74,7 +74,7 @@ type Stream struct {
 	Sync   Sync   `yaml:"sync" doc:"the provider's tokens for what changed since the last walk"`
 
 	ForEach string      `yaml:"for_each" doc:"the stream whose records this list is read for, one by one; templates see the record as parent"`
-	Parts   []string    `yaml:"parts" doc:"sub-lists that are read one by one; templates see the name as part"`
+	Parts   Parts       `yaml:"parts" doc:"sub-lists that are read one by one, as a list or an expression over params; templates see the name as part"`
 	Errors  []ErrorRule `yaml:"errors" settings:"-" doc:"answers of this stream that mean something else than their status says"`
 }
 
@@ -98,6 +98,25 @@ func (k *Key) UnmarshalYAML(decode func(any) error) error {
 
 // Spellings are values of the types that a Key is decoded from.
 func (Key) Spellings() []any { return []any{"", []string(nil)} }
+
+// Parts are names, or an expression that comes to a list of them.
+type Parts struct {
+	Names []string `yaml:"names" doc:"the names"`
+	From  string   `yaml:"from" doc:"an expression over params that comes to a list of texts, such as split(params.channels, \",\")"`
+}
+
+// UnmarshalYAML takes a list or an expression.
+func (p *Parts) UnmarshalYAML(decode func(any) error) error {
+	if decode(&p.From) == nil {
+		p.Names = nil
+		return nil
+	}
+	p.From = ""
+	return decode(&p.Names)
+}
+
+// Spellings are values of the types that Parts are decoded from.
+func (Parts) Spellings() []any { return []any{"", []string(nil)} }
 
 // A Mark says where a record's mark is and how it is written.
 type Mark struct {

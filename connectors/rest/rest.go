@@ -108,7 +108,7 @@ func (l *list) stream(c *syncd.Client, o Stream) syncd.Stream {
 		Increments: o.Increments, Version: o.Version,
 		Fetch: r.fetch, Replay: l.replay,
 	}
-	if l.parent != nil || len(l.parts) > 0 {
+	if l.inParts {
 		s.Parts = r.parts
 	}
 	return s
