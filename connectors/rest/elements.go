@@ -172,9 +172,12 @@ func xmlToJSON(body []byte) ([]byte, error) {
 // readXML returns the elements at steps: XML does not tell a list of one from
 // an element, and no element from an empty list.
 func readXML(body []byte, steps []string) ([]element, error) {
-	value, err := lookup(body, steps)
-	if err != nil || len(value) == 0 || string(value) == `""` || string(value) == "null" {
-		return nil, err
+	value := body
+	for _, step := range steps {
+		var err error
+		if value, err = lookup(value, []string{step}); err != nil || len(value) == 0 || string(value) == `""` {
+			return nil, err // an element without content is a text of none
+		}
 	}
 	if value[0] != '[' {
 		return []element{{data: value}}, nil
