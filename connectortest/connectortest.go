@@ -94,15 +94,29 @@ func Run(t *testing.T, s Subject) {
 		t.Fatal(err)
 	}
 	for _, stream := range streams {
-		t.Run(stream.Name, func(t *testing.T) {
-			p := newProof(t, s, stream.Name)
-			for _, sc := range p.scenarios() {
-				t.Run(sc.name, func(t *testing.T) {
-					for _, finding := range p.play(t, sc) {
-						t.Error(finding)
-					}
-				})
+		t.Run(stream.Name, func(t *testing.T) { newProof(t, s, stream.Name).prove(t) })
+	}
+	if len(streams) > 1 && !t.Failed() {
+		t.Run("all streams", func(t *testing.T) { newProof(t, s, "").prove(t) })
+	}
+}
+
+// prove plays the scenarios. Where not even the first passes, the others would
+// say the same again.
+func (p *proof) prove(t *testing.T) {
+	t.Helper()
+	for _, why := range p.left() {
+		t.Logf("not played: %s", why)
+	}
+	for _, sc := range p.scenarios() {
+		passed := t.Run(sc.name, func(t *testing.T) {
+			for _, finding := range p.play(t, sc) {
+				t.Error(finding)
 			}
 		})
+		if !passed && sc.first {
+			t.Logf("the other scenarios were not played")
+			return
+		}
 	}
 }

@@ -80,30 +80,42 @@ func (w *World) Elements(page []Item, render func(Item) string) string {
 // Each is Elements for lists that are no JSON arrays: it returns the elements,
 // which are then not always as many as the page has items.
 func (w *World) Each(page []Item, render func(Item) string) []string {
+	w.mu.Lock()
+	infect := w.infect
+	w.pages++
+	n := w.pages
+	w.longest = max(w.longest, len(page))
+	if len(page) > 0 {
+		w.served = list{page[0].Stream, page[0].Part}
+	}
+	w.mu.Unlock()
+	if infect != nil && len(page) > 0 {
+		infect(n, page, render)
+	}
 	texts := make([]string, 0, len(page))
 	for _, it := range page {
-		text := render(it)
-		w.mu.Lock()
-		k := it.key()
-		switch spoil := w.poisoned[k]; {
-		case w.hidden[k]:
-			w.mu.Unlock()
-			continue
-		case spoil != nil:
-			text = spoil(text)
-			w.bad[text] = true
-		default:
-			w.shown[k] = sight{text, it.Rev}
+		if text, ok := w.element(it, render(it)); ok {
+			texts = append(texts, text)
 		}
-		w.mu.Unlock()
-		texts = append(texts, text)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.pages++
-	w.longest = max(w.longest, len(page))
-	if w.mix != nil {
-		texts = w.mix(texts)
+	if w.mix != nil && len(page) > 0 {
+		texts = w.mix(page, texts)
 	}
 	return texts
+}
+
+// element returns an item as it is given out.
+func (w *World) element(it Item, text string) (string, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := it.key()
+	switch spoiled, ok := w.poisoned[k]; {
+	case w.hidden[k]:
+		return "", false
+	case ok:
+		w.bad[spoiled] = k
+		return spoiled, true
+	}
+	w.shown[k] = sight{text, it.Rev}
+	return text, true
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,9 +25,15 @@ func (p *play) compare(full bool) {
 	known := map[string]Item{}
 	for _, at := range p.lists() {
 		for _, it := range p.world.all(at) {
-			id := p.externalID(it)
-			known[id] = it
-			rec, found := stored[id]
+			if !p.world.is(p.world.hidden, it) {
+				known[p.externalID(it)] = it
+			}
+		}
+	}
+	p.strangers(stored, known)
+	for _, at := range p.lists() {
+		for _, it := range p.world.all(at) {
+			rec, found := stored[p.externalID(it)]
 			switch {
 			case p.world.is(p.world.hidden, it), p.world.spoiled(it):
 			case it.Deleted:
@@ -35,16 +43,11 @@ func (p *play) compare(full bool) {
 			}
 		}
 	}
-	for id, rec := range stored {
-		if it, ok := known[id]; !ok || p.world.is(p.world.hidden, it) {
-			p.stranger(id, rec, known)
-		}
-	}
 	p.rejects()
 	p.deletions(known)
 	p.secrets()
 	p.watermarks()
-	if len(p.findings) > 0 {
+	if len(p.faults) > 0 {
 		panic(stop{})
 	}
 }
@@ -66,7 +69,8 @@ func (w *World) is(set map[itemKey]bool, it Item) bool {
 func (w *World) spoiled(it Item) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.poisoned[it.key()] != nil
+	_, ok := w.poisoned[it.key()]
+	return ok
 }
 
 func (w *World) seen(it Item) sight {
@@ -79,7 +83,7 @@ func (w *World) seen(it Item) sight {
 func (p *play) there(it Item, rec memory.Record, found, full bool) {
 	w := p.world
 	seen := w.seen(it)
-	finds := p.edits || full
+	finds := p.finds(it.Stream) || full
 	switch {
 	case !found && seen.rev == 0:
 		p.fail(p.sc.look, "%s was never listed to the connector, and is lost; the last run asked: %s", w.name(it), p.requests())
@@ -151,7 +155,7 @@ func (p *play) gone(it Item, rec memory.Record, found, full bool) {
 	}
 	told := p.subject.Streams[it.Stream].Deletions == Told
 	switch {
-	case told && (p.edits || full):
+	case told && (p.finds(it.Stream) || full):
 		p.fail("Record.Deleted: by which field does the provider say that a record is gone?",
 			"%s was deleted, the provider says so, and the table still has it live; the last run asked: %s", p.world.name(it), p.requests())
 	case (full || x.Snapshot) && !x.Increments:
@@ -160,32 +164,29 @@ func (p *play) gone(it Item, rec memory.Record, found, full bool) {
 	}
 }
 
-// stranger reports a record that the provider does not have.
-func (p *play) stranger(id string, rec memory.Record, known map[string]Item) {
-	tail := id[strings.LastIndexByte(id, '/')+1:]
-	for other, it := range known {
-		have := other[strings.LastIndexByte(other, '/')+1:]
-		if throughFloat(have) == tail && have != tail || sameFloat(have, tail) {
-			p.fail("how ids are decoded: one above 2^53 does not survive a float64. Decode into syncd.ID, never into any, float64 or interface{}",
-				"record %s came out as %s", it.ID, tail)
-			return
+// strangers reports records that the provider does not have. They say more
+// than the lack of others does.
+func (p *play) strangers(stored map[string]memory.Record, known map[string]Item) {
+	for _, id := range slices.Sorted(maps.Keys(stored)) {
+		if _, ok := known[id]; ok || stored[id].Deleted {
+			continue
 		}
+		for other, it := range known {
+			if tail := lastPart(id); sameFloat(lastPart(other), tail) {
+				p.fail("how ids are decoded: one above 2^53 does not survive a float64. Decode into syncd.ID, never into any or float64",
+					"record %s came out as %s", it.ID, tail)
+				panic(stop{})
+			}
+		}
+		p.fail("what becomes the record's id, and from which part of the answer; if ids are other than Item.ID on purpose, say so in Facts.RecordID",
+			"the table has %s, which the provider does not have: %s", id, clip(stored[id].Data))
 	}
-	if rec.Deleted {
-		return
+	if len(p.faults) > 0 {
+		panic(stop{})
 	}
-	p.fail("what becomes the record's id, and from which part of the answer; if ids are other than Item.ID on purpose, say so in Facts.RecordID",
-		"the table has %s, which the provider does not have: %s", id, clip(rec.Data))
 }
 
-// throughFloat spells an id as it comes out of a float64.
-func throughFloat(id string) string {
-	f, err := strconv.ParseFloat(id, 64)
-	if err != nil {
-		return id
-	}
-	return strconv.FormatFloat(f, 'f', -1, 64)
-}
+func lastPart(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 // sameFloat reports whether two spellings of large numbers are one float64.
 func sameFloat(a, b string) bool {
@@ -194,17 +195,28 @@ func sameFloat(a, b string) bool {
 	return err1 == nil && err2 == nil && a != b && x == y
 }
 
-// rejects checks that only poisoned elements were set aside.
-func (p *play) rejects() {
+// setAside returns the rejects, with their bytes.
+func (p *play) setAside() []store.Reject {
 	all, err := p.store.Rejects(context.Background(), store.RejectFilter{Resolved: true})
+	for i := range all {
+		if err == nil {
+			all[i], err = p.store.Reject(context.Background(), all[i].ID)
+		}
+	}
 	if err != nil {
 		p.fail("the suite cannot go on", "rejects: %v", err)
-		return
+		panic(stop{})
 	}
+	return all
+}
+
+// rejects checks that only poisoned elements were set aside.
+func (p *play) rejects() {
+	all := p.setAside()
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
 	for _, r := range all {
-		if !p.world.bad[string(r.Raw)] {
+		if _, ok := p.world.bad[string(r.Raw)]; !ok {
 			p.fail("why the record was refused: the types of the struct that elements are decoded into, and Record.Err",
 				"an element with nothing wrong in it was set aside (%s: %s): %s", r.Reason, r.Detail, clip(r.Raw))
 			return

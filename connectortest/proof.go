@@ -2,6 +2,9 @@ package connectortest
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,8 +22,11 @@ type scenario struct {
 	look  string // what to look at in the connector where something was lost
 	fits  func(*proof) string
 	do    func(*play)
-	// disorder says that the fake's promise of order is broken on purpose.
-	disorder bool
+	seeds uint64 // it is played so often, each time with another seed
+
+	first    bool // where it fails, the others have nothing more to say
+	together bool // it is played with all streams at once as well
+	disorder bool // the provider breaks a promise of order that the stream makes
 }
 
 // A proof is what is known of the stream to be proved.
@@ -30,13 +36,22 @@ type proof struct {
 	streams []syncd.Stream
 	stream  syncd.Stream
 	facts   Facts
+	trait   // of the stream
+	traits  map[string]trait
+
 	size    int  // elements on a page
-	pages   int  // of the fake: how many elements it gives out at once, at most
-	count   int  // items of each part that make several pages
-	tokens  bool // the provider has sync tokens
-	marked  bool // records have marks
-	edits   bool // a walk that is not a full one finds what has changed
+	longest int  // of the lists that were tried
+	several bool // that took several pages
+	count   int  // items of each list that make several pages
 	broken  bool // not even a quiet list can be read
+}
+
+// A trait is what a stream is seen to do.
+type trait struct {
+	tokens  bool // it has sync tokens
+	marked  bool // its records have marks
+	edits   bool // a walk that is not a full one finds what has changed
+	objects bool // its elements are JSON objects
 }
 
 // limit is how many elements World.Limit allows on a page.
@@ -45,7 +60,7 @@ const limit = 4
 // newProof reads quiet lists until they are long enough for several pages.
 func newProof(t *testing.T, s Subject, stream string) *proof {
 	t.Helper()
-	p := &proof{subject: s, name: stream, facts: s.Streams[stream], size: limit, count: 11}
+	p := &proof{subject: s, name: stream, facts: s.Streams[stream], size: limit, traits: map[string]trait{}}
 	var err error
 	if p.streams, err = s.streams(); err != nil {
 		t.Fatal(err)
@@ -56,41 +71,55 @@ func newProof(t *testing.T, s Subject, stream string) *proof {
 		}
 	}
 	for _, n := range []int{11, 260, 3100} {
-		if p.learn(t, n) || p.facts.OnePage {
+		if p.learn(t, n); p.several || p.broken || p.facts.OnePage || stream == "" {
 			break
 		}
 	}
+	p.trait = p.traits[stream]
 	return p
 }
 
-// learn reads a list of n items in each part and returns whether it has taken
-// several pages.
-func (p *proof) learn(t *testing.T, n int) bool {
-	several := false
+// learn reads lists of n items each, and looks at what comes.
+func (p *proof) learn(t *testing.T, n int) {
 	look := scenario{do: func(pl *play) {
 		for _, at := range pl.lists() {
 			pl.populate(at, n)
 		}
 		res, err := pl.run(how{})
 		p.broken = err != nil || res.State != store.Done
-		several = pl.world.longest < n
-		if p.size = pl.world.longest; several {
+		p.size, p.longest, p.several = pl.world.longest, n, pl.world.longest < n
+		if p.count = 11; p.several {
 			p.count = 2*p.size + p.size/2 + 1
 		}
-		for _, c := range pl.calls {
-			p.tokens = p.tokens || c.page.Sync != ""
-			for _, r := range c.page.Records {
-				p.marked = p.marked || r.Mark != 0
-			}
+		for _, x := range p.streams {
+			p.traits[x.Name] = pl.look(x)
 		}
 	}}
 	p.play(t, look)
-	a := Item{Stream: p.name, Created: epoch, Changed: epoch, Seq: 1, Rev: 1}
-	b := Item{Stream: p.name, Created: epoch, Changed: epoch.Add(time.Hour), Seq: 2, Rev: 2}
-	w := &World{facts: p.subject.Streams, streams: map[string]syncd.Stream{p.name: p.stream}}
-	moves := w.mark(a) != w.mark(b)
-	p.edits = !p.stream.Append && (moves || p.stream.Snapshot || p.tokens || !p.marked)
-	return several || p.broken
+}
+
+// look returns what the calls of Fetch in a run tell of a stream.
+func (p *play) look(x syncd.Stream) trait {
+	out := trait{objects: true}
+	for _, c := range p.calls {
+		if c.stream != x.Name {
+			continue
+		}
+		out.tokens = out.tokens || c.page.Sync != ""
+		for _, r := range c.page.Records {
+			out.marked = out.marked || r.Mark != 0
+		}
+	}
+	for k, seen := range p.world.shown {
+		if k.stream == x.Name && !strings.HasPrefix(strings.TrimSpace(seen.text), "{") {
+			out.objects = false
+		}
+	}
+	a := Item{Stream: x.Name, Created: epoch, Changed: epoch, Seq: 1, Rev: 1}
+	b := Item{Stream: x.Name, Created: epoch, Changed: epoch.Add(time.Hour), Seq: 2, Rev: 2}
+	moves := p.world.mark(a) != p.world.mark(b)
+	out.edits = !x.Append && (moves || x.Snapshot || out.tokens || !out.marked)
+	return out
 }
 
 // scenarios are those that fit, in the order in which they tell most.
@@ -100,9 +129,10 @@ func (p *proof) scenarios() []scenario {
 	}
 	var out []scenario
 	for _, sc := range all {
-		if sc.fits == nil || sc.fits(p) == "" {
-			out = append(out, sc)
+		if p.name == "" && !sc.together || sc.fits != nil && sc.fits(p) != "" {
+			continue
 		}
+		out = append(out, sc)
 	}
 	return out
 }
@@ -111,7 +141,7 @@ func (p *proof) scenarios() []scenario {
 func (p *proof) left() []string {
 	var out []string
 	for _, sc := range all {
-		if sc.fits == nil {
+		if sc.fits == nil || p.name == "" {
 			continue
 		}
 		if why := sc.fits(p); why != "" {
@@ -125,26 +155,53 @@ func (p *proof) left() []string {
 type play struct {
 	*rig
 	*proof
-	sc       scenario
-	findings []string
-	last     run.Result
+	sc     scenario
+	rnd    *rand.Rand
+	tied   bool // the last random change was in the moment of the one before
+	faults []fault
+	last   run.Result
 }
 
 // stop ends a play whose further findings would say nothing.
 type stop struct{}
 
-// mostFindings are told of one scenario.
-const mostFindings = 4
-
-// play takes the stream through a scenario, in a bubble, and returns what it found.
+// play takes the stream through a scenario and returns what it found.
 func (p *proof) play(t *testing.T, sc scenario) (findings []string) {
+	t.Helper()
+	if sc.seeds == 0 {
+		return p.excuse(sc, p.once(t, sc, 0))
+	}
+	from, to := uint64(1), sc.seeds
+	if text := os.Getenv(seedVariable); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("%s=%q is not a number", seedVariable, text)
+		}
+		from, to = seed, seed
+	}
+	for seed := from; seed <= to; seed++ {
+		for _, f := range p.once(t, sc, seed) {
+			findings = append(findings, fmt.Sprintf("%s\nto play this again: %s=%d go test -run '%s'", f, seedVariable, seed, t.Name()))
+		}
+		if len(findings) > 0 {
+			break
+		}
+	}
+	return p.excuse(sc, findings)
+}
+
+// seedVariable chooses the one seed of the scenarios that are random.
+const seedVariable = "CONNECTORTEST_SEED"
+
+// once plays a scenario in a bubble.
+func (p *proof) once(t *testing.T, sc scenario, seed uint64) (findings []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r, err := newRig(p.subject, p.streams, p.name, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pl := &play{rig: r, proof: p, sc: sc}
+		pl := &play{rig: r, proof: p, sc: sc, rnd: rand.New(rand.NewPCG(seed, 0))}
 		defer func() {
 			if x := recover(); x != nil {
 				if _, ok := x.(stop); !ok {
@@ -152,13 +209,13 @@ func (p *proof) play(t *testing.T, sc scenario) (findings []string) {
 				}
 			}
 			if text := r.wire.panicked; text != "" {
-				pl.findings = append([]string{"the fake panicked: " + text}, pl.findings...)
+				findings = append(findings, "the fake panicked: "+text)
 			}
-			findings = pl.findings
+			findings = append(findings, pl.findings()...)
 		}()
 		sc.do(pl)
 	})
-	return p.excuse(sc, findings)
+	return findings
 }
 
 // excuse holds the findings against the exceptions of the subject.
@@ -175,15 +232,41 @@ func (p *proof) excuse(sc scenario, findings []string) []string {
 	return nil
 }
 
+// A fault is one thing that is wrong, and where it may come from.
+type fault struct{ wrong, look string }
+
 // fail notes what is wrong, and what to look at.
 func (p *play) fail(look, format string, args ...any) {
-	text := fmt.Sprintf("the provider: %s\n\twhat is wrong: %s\n\tlook at: %s", p.sc.story, fmt.Sprintf(format, args...), look)
-	switch n := len(p.findings); {
-	case n < mostFindings:
-		p.findings = append(p.findings, text)
-	case n == mostFindings:
-		p.findings = append(p.findings, "and more of that kind")
+	p.faults = append(p.faults, fault{fmt.Sprintf(format, args...), look})
+}
+
+// mostAlike are told of faults with the same cause.
+const mostAlike = 3
+
+// findings spells the faults, those with the same cause together.
+func (p *play) findings() []string {
+	var out []string
+	told := map[string]bool{}
+	for _, f := range p.faults {
+		if told[f.look] {
+			continue
+		}
+		told[f.look] = true
+		text, n := fmt.Sprintf("the provider: %s", p.sc.story), 0
+		for _, other := range p.faults {
+			if other.look != f.look {
+				continue
+			}
+			if n++; n <= mostAlike {
+				text += "\nwhat is wrong: " + other.wrong
+			}
+		}
+		if n > mostAlike {
+			text += fmt.Sprintf("\nand %d more of that kind", n-mostAlike)
+		}
+		out = append(out, text+"\nlook at: "+f.look)
 	}
+	return out
 }
 
 // lists are the lists that the play is about.
@@ -260,23 +343,21 @@ func (p *play) well(h how) run.Result {
 	return res
 }
 
-func short(err error) string {
-	text := fmt.Sprint(err)
-	if len(text) > 600 {
-		text = text[:600] + "..."
-	}
-	return text
-}
-
 // settle lets the provider be quiet, runs twice and holds the table against
 // the world; then once more after a full walk.
 func (p *play) settle() {
-	p.wire.quiet()
+	p.calm()
 	p.well(how{})
 	p.well(how{})
 	p.compare(false)
 	p.well(how{full: true})
 	p.compare(true)
+}
+
+// calm ends all mischief.
+func (p *play) calm() {
+	p.wire.quiet()
+	p.world.quiet()
 }
 
 // populate makes n items of a list that are hours old, and changed in another
@@ -301,14 +382,10 @@ func (p *play) populate(at list, n int) []Item {
 }
 
 // editable reports whether items of the stream change.
-func (p *play) editable(stream string) bool {
-	for _, x := range p.streams {
-		if x.Name == stream {
-			return !x.Append
-		}
-	}
-	return false
-}
+func (p *play) editable(stream string) bool { return !p.world.streams[stream].Append }
+
+// finds reports whether a walk that is not a full one finds changed items.
+func (p *play) finds(stream string) bool { return p.traits[stream].edits }
 
 // scatter is a permutation of 0 to n-1 that keeps few neighbours.
 func scatter(i, n int) int {
@@ -317,6 +394,16 @@ func scatter(i, n int) int {
 		step++
 	}
 	return (i*step + n/3) % n
+}
+
+// tick lets time pass until what changes next is of another moment, at any
+// stream's grain.
+func (p *play) tick() {
+	grain := time.Millisecond
+	for _, at := range p.lists() {
+		grain = max(grain, p.world.grain(at.stream))
+	}
+	wait(grain)
 }
 
 func gcd(a, b int) int {

@@ -121,9 +121,12 @@ type rig struct {
 
 // A call is one call of Fetch.
 type call struct {
-	req  syncd.Request
-	page syncd.Page
-	err  error
+	stream string
+	req    syncd.Request
+	page   syncd.Page
+	err    error
+	asked  []string // the requests that it made
+	took   time.Duration
 }
 
 // epoch is when scenarios begin.
@@ -134,8 +137,8 @@ func newRig(s Subject, streams []syncd.Stream, stream string, size int) (*rig, e
 	wait(time.Until(epoch))
 	w := &World{
 		facts: s.Streams, streams: map[string]syncd.Stream{}, size: size, dead: -1,
-		lists: map[list][]*Item{}, shown: map[itemKey]sight{}, poisoned: map[itemKey]spoil{},
-		bad: map[string]bool{}, hidden: map[itemKey]bool{}, deleted: map[itemKey]int{},
+		lists: map[list][]*Item{}, shown: map[itemKey]sight{}, poisoned: map[itemKey]string{},
+		bad: map[string]itemKey{}, hidden: map[itemKey]bool{}, deleted: map[itemKey]int{},
 	}
 	for _, x := range streams {
 		w.streams[x.Name] = x
@@ -179,13 +182,14 @@ func (r *rig) run(h how) (run.Result, error) {
 		return run.Result{}, err
 	}
 	r.wire.start()
+	r.world.start()
 	r.calls = nil
 	streams, stack, err := r.of.open(r.wire)
 	if err != nil {
 		return run.Result{}, err
 	}
 	for i := range streams {
-		streams[i].Fetch = r.recorded(streams[i].Fetch)
+		streams[i].Fetch = r.recorded(streams[i])
 	}
 	pages := &cutter{Pages: r.store, at: h.kill, after: h.after, kill: kill}
 	runner := &run.Runner{
@@ -200,26 +204,37 @@ func (r *rig) run(h how) (run.Result, error) {
 		Lease: claim.Lease, RunID: id, At: claim.Now, Continue: claim.MidRound(), Stream: r.only,
 		Full: h.full, FullDue: claim.Now,
 	})
-	message := ""
+	out := store.Outcome{State: res.State, DueAt: claim.DueAt, Resume: resumes[res.State]}
 	if res.Err != nil {
-		message = res.Err.Error()
+		out.Error = res.Err.Error()
 	}
-	err = r.store.Finish(context.Background(), claim.Lease, id, store.Outcome{State: res.State, Error: message, DueAt: claim.DueAt, Resume: resumes[res.State]})
+	if pages.dead {
+		out.State, out.Resume = store.Abandoned, store.ResumeAbandoned
+		res.State = store.Abandoned
+	}
+	err = r.store.Finish(context.Background(), claim.Lease, id, out)
 	if err != nil && res.State != store.Lost {
 		return res, err
 	}
 	return res, nil
 }
 
-// recorded is a Fetch whose calls are kept.
-func (r *rig) recorded(fetch func(context.Context, syncd.Request) (syncd.Page, error)) func(context.Context, syncd.Request) (syncd.Page, error) {
+// recorded is a stream's Fetch whose calls are kept.
+func (r *rig) recorded(x syncd.Stream) func(context.Context, syncd.Request) (syncd.Page, error) {
 	return func(ctx context.Context, req syncd.Request) (syncd.Page, error) {
-		page, err := fetch(ctx, req)
+		c := r.call(ctx, x, req)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.calls = append(r.calls, call{req, page, err})
-		return page, err
+		r.calls = append(r.calls, c)
+		return c.page, c.err
 	}
+}
+
+// call calls a stream's Fetch.
+func (r *rig) call(ctx context.Context, x syncd.Stream, req syncd.Request) call {
+	before, began := len(r.wire.asked()), time.Now()
+	page, err := x.Fetch(ctx, req)
+	return call{stream: x.Name, req: req, page: page, err: err, asked: r.wire.asked()[before:], took: time.Since(began)}
 }
 
 // cursors returns the stored cursors by part.
@@ -248,6 +263,7 @@ type cutter struct {
 	after bool
 	kill  func()
 	count int
+	dead  bool
 }
 
 var errKilled = errors.New("the process was killed")
@@ -266,6 +282,7 @@ func (c *cutter) Update(ctx context.Context, lease store.Lease, f func(context.C
 			return err
 		}
 	}
+	c.dead = true
 	c.kill()
 	return errKilled
 }

@@ -1,21 +1,178 @@
 package connectortest
 
-import "time"
+// bound is what to look at where a request asked for too little.
+const bound = "which records a request asks for: what changed at or after req.Since, rounded towards the past to what the provider's filter can tell apart. " +
+	"Is the bound exclusive (\"after\" in place of \"since\", \">\" in place of \">=\")? Is it rounded up?"
 
-// all are the scenarios, in the order in which they are played.
+// moved is what to look at where a list that moves lost a record.
+const moved = "how the list is followed while it moves. Page numbers and offsets over a list sorted by the time of the last change skip records: each change takes one off an earlier page, " +
+	"and all behind it move forward by one. Declare Order: Ascending, if the list is oldest change first and honours Since (the engine then asks from the last mark again); " +
+	"else follow tokens or the last record's id, in the order of what never changes"
+
+// all are the scenarios, in the order in which they are played: those first
+// whose findings say most.
 var all = []scenario{
 	{
-		name:  "whole list",
+		name: "whole list", first: true, together: true, do: wholeList,
 		story: "its lists keep still",
 		look:  "how the list is followed: the token of the next page, and when it ends",
-		do:    wholeList,
 	},
 	{
-		name:  "ties at the watermark",
+		name: "nothing there", do: nothingThere,
+		story: "it has nothing at all, and then its first records",
+		look:  bound,
+	},
+	{
+		name: "the same request again", do: sameAgain,
+		story: "it kept still, while each request of a run was made once more, an hour later, in reverse order, by another process",
+	},
+	{
+		name: "a record set aside is tried again", do: replay,
+		story: "its elements, which stream.Replay was given one by one",
+	},
+	{
+		name: "ties at the watermark", fits: timed, do: ties,
 		story: "after a run, records were created and changed in the very moment up to which it had read",
-		look:  "whether the bound is exclusive: a request must ask for what changed at or after req.Since, rounded towards the past (\"since\" and not \"after\"; \">=\" and not \">\")",
-		fits:  timed,
-		do:    ties,
+		look:  bound,
+	},
+	{
+		name: "more ties than a page", fits: timed, do: manyTies,
+		story: "more records than a page holds were created in one moment, and one more after they had been read",
+		look:  bound + ". And how a page full of ties is followed: by the provider's token, and not by the time of its last record",
+	},
+	{
+		name: "order over pages", fits: ordered, do: orderOverPages,
+		story: "its records were created so that each page by itself is oldest change first, but not all of them together, unless the request asks for that order",
+		look: "Stream.Order: is the list really oldest change first over all its pages, and does the request ask for that? " +
+			"A list in another order that honours Since loses all that later pages hold from before the last mark of a page",
+	},
+	{
+		name: "late rows", fits: overlapping, do: late,
+		story: "after a run, a record showed up that had changed before the watermark, within Stream.Overlap",
+		look:  bound + " Overlap is taken off by the engine: nothing is to be added to req.Since",
+	},
+	{
+		name: "changes while it is read", together: true, do: changes,
+		story: "before each request, a record that had been read already changed, another was created, and one changed that had not been read yet",
+		look:  moved,
+	},
+	{
+		name: "deletions while it is read", fits: deletable, do: deletions,
+		story: "before each request, a record that had been read already was deleted",
+		look:  moved + ". With page numbers, a deleted record takes one off the page that comes next",
+	},
+	{
+		name: "deletions", fits: deletable, do: deleted,
+		story: "records were deleted between two runs",
+		look:  bound,
+	},
+	{
+		name: "dates in the future", fits: timed, do: future,
+		story: "one record is dated a year ahead; others changed after it had been read",
+		look:  "whether anything but the engine moves the bound of requests, such as the highest time of a page; " + bound,
+	},
+	{
+		name: "clocks apart", do: clocksApart,
+		story: "its clock is an hour ahead of the machine's, then an hour behind",
+		look:  "whether Fetch uses the clock of the machine (time.Now): the only times that count are the provider's",
+	},
+	{
+		name: "crash at every page", together: true, do: crashes,
+		story: "it went on changing, while the process died at each commit, before and after it, and another took over",
+		look:  "what a page token holds: all that is needed to go on, in any process. Nothing may be kept in a variable between two calls of Fetch; " + moved,
+	},
+	{
+		name: "one page a run", do: budgets,
+		story: "it went on changing between runs that were ended after one page each",
+		look:  "what a page token holds: all that is needed to go on, in any process. Nothing may be kept in a variable between two calls of Fetch; " + moved,
+	},
+	{
+		name: "poison at page edges", fits: structured, do: poisoned,
+		story: "it gave elements that are null, of another type, without an id or with a broken time, first and last of a page",
+		look:  "how a page is followed past an element that cannot be decoded: by the provider's token, or by the last record that has an id",
+	},
+	{
+		name: "nulls", fits: structured, do: nulls,
+		story: "in one element after the other, one field was null",
+		look:  "how a page is followed past an element that cannot be decoded",
+	},
+	{
+		name: "duplicates", do: duplicates,
+		story: "it listed elements twice on a page, and the last of a page once more on the next",
+		look:  "how the token of the next page is made of a page's records",
+	},
+	{
+		name: "elements out of order", disorder: true, do: disorder,
+		story: "it listed the elements within a page in another order than it documents",
+		look:  "whether Fetch takes the order of a page's elements for granted, such as in ending the list at the first old one: the engine does that",
+	},
+	{
+		name: "empty pages", fits: emptyPages, do: empties,
+		story: "it gave a page without elements, and others after it",
+		look:  "how the end of the list is told: by the missing token of a next page, and not by an empty page",
+	},
+	{
+		name: "throttled", do: throttled,
+		story: "it answered 429 now and then, with and without Retry-After",
+		look:  "whether Fetch makes of an error an empty page, or of a 429 something else than the *HTTPError that it gets",
+	},
+	{
+		name: "throttled for an hour", do: parked,
+		story: "in mid-walk it answered 429 with a Retry-After of an hour",
+		look:  "errors that Fetch gets are handed on, wrapped with %w",
+	},
+	{
+		name: "a storm of server errors", do: storm,
+		story: "it answered 500, 502, 503 and 504 now and then",
+		look:  "whether Fetch makes of an error an empty page",
+	},
+	{
+		name: "refused", do: refused,
+		story: "from one request of the run on, it answered each with %d",
+		look:  "whether Fetch makes of an error an empty page",
+	},
+	{
+		name: "cut bodies", do: cutBodies,
+		story: "the bodies of its answers broke off, some without a word",
+		look:  "whether Fetch decodes what has come of a body that is not whole",
+	},
+	{
+		name: "pages for people", fits: structured, do: odd(
+			oddAnswer{"a page in HTML, the form to sign in", 200, "text/html; charset=utf-8", "<!doctype html><html><head><title>Sign in</title></head></html>"},
+			oddAnswer{"a page in HTML that claims to be JSON", 200, "application/json", "<html>Down for maintenance</html>"}),
+		story: "from one request of the run on, it answered each with 200 and %s",
+		look:  "whether the request asks for JSON (Client.Get does), and whether Fetch makes of an error an empty page",
+	},
+	{
+		name: "empty answers", fits: structured, do: odd(
+			oddAnswer{"an empty body", 200, "application/json", ""},
+			oddAnswer{"no content (204)", 204, "application/json", ""}),
+		story: "from one request of the run on, it answered each with %s",
+		look:  "whether Fetch takes a body without anything in it for an empty list (syncd.Decode does not)",
+	},
+	{
+		name: "answers without the list", fits: structured, do: odd(
+			oddAnswer{"the body {}", 200, "application/json", "{}"},
+			oddAnswer{"the body null", 200, "application/json", "null"},
+			oddAnswer{"an error in the body", 200, "application/json", `{"error":{"code":"internal_error","message":"something went wrong"}}`}),
+		story: "from one request of the run on, it answered each with 200 and %s",
+		look:  "whether Fetch takes an answer in which the list is missing for an empty list (syncd.Decode does not), or an error that is told with status 200 for an answer",
+	},
+	{
+		name: "lost sync tokens", fits: syncing, do: lostTokens,
+		story: "it had forgotten the sync token, between runs and in mid-walk, and records had changed and were deleted meanwhile",
+		look: "what Fetch makes of the provider's answer to a dead token (410 mostly): it must return syncd.ErrResync, " +
+			"and with req.Sync and req.Page empty it must list everything",
+	},
+	{
+		name: "repeating pages", disorder: true, do: repeating,
+		story: "from some request on, it gave the answer before again and again, or two by turns",
+		look:  "the token of the next page, which is the provider's own: the engine ends a walk whose tokens repeat",
+	},
+	{
+		name: "at random", seeds: 8, together: true, do: random,
+		story: "records were created, changed and deleted at random while runs were broken off at random",
+		look:  moved,
 	},
 }
 
@@ -24,44 +181,61 @@ func timed(p *proof) string {
 	switch {
 	case p.stream.Sequence:
 		return "marks are sequence numbers"
-	case p.stream.Snapshot:
-		return "each walk lists everything"
 	case !p.marked:
 		return "records have no marks"
 	}
 	return ""
 }
 
-func wholeList(p *play) {
-	for _, at := range p.lists() {
-		p.populate(at, p.count)
+func ordered(p *proof) string {
+	switch {
+	case p.stream.Order != ascending:
+		return "the stream does not promise to be ascending"
+	case p.stream.Sequence:
+		return "marks are sequence numbers"
 	}
-	p.well(how{})
-	p.compare(false)
-	if res := p.well(how{}); res.Counters.Inserted+res.Counters.Updated+res.Counters.Deleted > 0 {
-		p.fail("what changes in a record without a change at the provider", "a second run over the same lists wrote records: %+v", res.Counters)
-	}
-	p.settle()
+	return ""
 }
 
-func ties(p *play) {
-	for _, at := range p.lists() {
-		p.populate(at, p.count)
+func overlapping(p *proof) string {
+	if why := timed(p); why != "" {
+		return why
 	}
-	for range 2 {
-		now := map[list]time.Time{}
-		for _, at := range p.lists() {
-			now[at] = p.world.create(at).Changed
-		}
-		p.well(how{})
-		for _, at := range p.lists() {
-			p.world.add(at, now[at], now[at])
-			if p.edits {
-				p.world.change(p.world.live(at)[0].key(), now[at], func(*Item) {})
-			}
-		}
-		p.well(how{})
-		p.compare(false)
+	if p.stream.Overlap == 0 {
+		return "Stream.Overlap is 0: a change that shows up late would be lost"
 	}
-	p.settle()
+	return ""
+}
+
+func deletable(p *proof) string {
+	switch {
+	case p.facts.Deletions == Never:
+		return "nothing is ever deleted"
+	case p.name != "" && p.stream.Append:
+		return "records of the stream never change"
+	}
+	return ""
+}
+
+func structured(p *proof) string {
+	if !p.objects {
+		return "elements are not JSON objects"
+	}
+	return ""
+}
+
+func emptyPages(p *proof) string {
+	switch {
+	case !p.facts.EmptyPages:
+		return "Facts.EmptyPages is not set"
+	}
+	return ""
+}
+
+func syncing(p *proof) string {
+	switch {
+	case !p.tokens:
+		return "the stream has no sync tokens"
+	}
+	return ""
 }

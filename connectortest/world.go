@@ -25,15 +25,20 @@ type World struct {
 	lists   map[list][]*Item
 	count   int64 // items made so far
 
-	shown    map[itemKey]sight // as last rendered
-	poisoned map[itemKey]spoil // what is wrong with elements, until it is taken out
-	bad      map[string]bool   // the texts of poisoned elements that were served
-	hidden   map[itemKey]bool  // items that are on the provider's pages and that the user may not see
-	mix      func([]string) []string
-	deleted  map[itemKey]int // how often the provider deleted it
-	longest  int             // elements on one page so far
-	pages    int             // pages of elements so far
-	tokens   int             // sync tokens that were asked with
+	shown    map[itemKey]sight  // as last rendered
+	poisoned map[itemKey]string // elements that are given out in place of items
+	bad      map[string]itemKey // those that were given out so far
+	hidden   map[itemKey]bool   // items that are on the provider's pages and that the user may not see
+	deleted  map[itemKey]int    // how often the provider deleted it
+	served   list               // of the page that was rendered last
+	longest  int                // elements on one page so far
+	pages    int                // pages of elements in this run
+	tokens   int                // sync tokens that were asked with
+
+	// Set between runs only: infect may poison and hide items of the nth page
+	// of the run before it is rendered, mix may change its elements.
+	infect func(n int, page []Item, render func(Item) string)
+	mix    func(page []Item, texts []string) []string
 }
 
 type list struct{ stream, part string }
@@ -48,9 +53,6 @@ type sight struct {
 	text string
 	rev  int
 }
-
-// A spoil makes an element one that cannot be ingested.
-type spoil func(text string) string
 
 // An Item is one thing at the provider in its present state.
 type Item struct {
@@ -129,6 +131,21 @@ func (w *World) forget() {
 	defer w.mu.Unlock()
 	w.dead = w.version
 	w.version++ // tokens given out from now on are others
+}
+
+// start begins a run.
+func (w *World) start() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pages = 0
+}
+
+// quiet ends all mischief inside of lists; what was hidden stays so.
+func (w *World) quiet() {
+	w.infect, w.mix = nil, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.poisoned)
 }
 
 func (w *World) grain(stream string) time.Duration {

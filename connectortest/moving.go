@@ -1,0 +1,307 @@
+package connectortest
+
+import (
+	"time"
+
+	"github.com/syncdhq/syncd"
+)
+
+const ascending = syncd.Ascending
+
+// populateAll makes the items of several pages in each list.
+func (p *play) populateAll() {
+	for _, at := range p.lists() {
+		p.populate(at, p.count)
+	}
+}
+
+func wholeList(p *play) {
+	p.populateAll()
+	p.well(how{})
+	p.compare(false)
+	if res := p.well(how{}); res.Counters.Inserted+res.Counters.Updated+res.Counters.Deleted > 0 {
+		p.fail("what changes in a record without a change at the provider", "a second run over the same lists wrote records: %+v", res.Counters)
+	}
+	if !p.several && !p.facts.OnePage && p.name != "" {
+		p.fail("the fake: how large is a page when the connector asks? World.Limit makes it small. A provider that gives everything at once is Facts.OnePage",
+			"a list of %d items came on one page: what happens between two pages cannot be tried", p.longest)
+	}
+	p.settle()
+}
+
+func nothingThere(p *play) {
+	p.well(how{})
+	p.well(how{})
+	p.compare(true)
+	for _, at := range p.lists() {
+		p.world.create(at)
+	}
+	p.settle()
+}
+
+func ties(p *play) {
+	p.populateAll()
+	for range 2 {
+		now := map[list]time.Time{}
+		for _, at := range p.lists() {
+			now[at] = p.world.create(at).Changed
+		}
+		p.well(how{})
+		for _, at := range p.lists() {
+			p.world.add(at, now[at], now[at])
+			if p.finds(at.stream) {
+				p.world.change(p.world.live(at)[0].key(), now[at], func(*Item) {})
+			}
+		}
+		p.well(how{})
+		p.compare(false)
+	}
+	p.settle()
+}
+
+func manyTies(p *play) {
+	p.populateAll()
+	now := map[list]time.Time{}
+	for _, at := range p.lists() {
+		for i := range 2*p.size + 1 {
+			if i == 0 {
+				now[at] = p.world.create(at).Changed
+				continue
+			}
+			p.world.add(at, now[at], now[at])
+		}
+	}
+	p.well(how{})
+	p.compare(false)
+	for _, at := range p.lists() {
+		p.world.add(at, now[at], now[at])
+	}
+	p.well(how{})
+	p.compare(false)
+	p.settle()
+}
+
+// orderOverPages makes lists of three pages that are in order each, in the
+// order of creation, and the latest comes first. Whoever lists by creation and
+// promises Ascending goes on from the end of the first.
+func orderOverPages(p *play) {
+	grain := p.world.grain(p.name)
+	for _, at := range p.lists() {
+		start := p.world.stamp(p.name).Add(-time.Hour * 24)
+		created := start.Add(-time.Duration(10*p.size) * grain)
+		for page := range 3 {
+			for i := range p.size {
+				k := time.Duration((2-page)*p.size + i)
+				it := p.world.add(at, created.Add(time.Duration(page*p.size+i)*grain), start.Add(k*grain))
+				if p.world.mark(it) != syncd.At(it.Changed) {
+					return // marks are of something else: there is no such disorder
+				}
+			}
+		}
+	}
+	p.goes(how{})
+	p.settle()
+}
+
+func late(p *play) {
+	p.populateAll()
+	for _, at := range p.lists() {
+		p.world.create(at)
+	}
+	p.well(how{})
+	grain := p.world.grain(p.name)
+	ago := max(p.stream.Overlap-2*time.Second, p.stream.Overlap/2) // behind the watermark, which is 2 s old
+	for _, at := range p.lists() {
+		cursors, err := p.cursors(at.stream)
+		if err != nil {
+			p.fail("the suite cannot go on", "%v", err)
+			return
+		}
+		t := cursors[at.part].Watermark.Time().Add(-ago).Truncate(grain)
+		if least := cursors[at.part].Watermark.Time().Add(-p.stream.Overlap); t.Before(least) {
+			t = t.Add(grain)
+		}
+		p.world.add(at, t, t)
+	}
+	p.well(how{})
+	p.compare(false)
+	p.settle()
+}
+
+// alive returns the live items of a list that were or were not listed so far.
+func (p *play) alive(at list, listed bool) []Item {
+	var out []Item
+	for _, it := range p.world.live(at) {
+		if (p.world.seen(it).rev > 0) == listed {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+func changes(p *play) {
+	p.populateAll()
+	p.well(how{})
+	for range 2 {
+		p.churn()
+		moved := map[itemKey]int{}
+		p.wire.before = func(n int) {
+			if n < 2 || n > 60 {
+				return
+			}
+			p.shift(moved, func(read, _ []Item) []Item { return Oldest(read) })
+			if n%3 == 0 {
+				p.shift(moved, func(_, unread []Item) []Item { return Newest(unread) })
+			}
+			if n%2 == 0 && n < 8 {
+				p.shift(moved, func(_, _ []Item) []Item { return nil })
+			}
+		}
+		p.well(how{})
+		p.settle()
+	}
+}
+
+// shift changes an item of each list between two requests: the first that
+// choose returns of those that were read already and of those that were not. If
+// there is none, or changes are not found, it creates one.
+func (p *play) shift(moved map[itemKey]int, choose func(read, unread []Item) []Item) {
+	p.tick()
+	w := p.world
+	for _, at := range p.lists() {
+		if !p.finds(at.stream) {
+			w.create(at)
+			continue
+		}
+		var read, unread []Item
+		for _, it := range w.live(at) {
+			switch {
+			case moved[it.key()] > 1:
+			case w.seen(it).rev == it.Rev:
+				read = append(read, it)
+			default:
+				unread = append(unread, it)
+			}
+		}
+		if chosen := choose(read, unread); len(chosen) > 0 {
+			moved[chosen[0].key()]++
+			w.edit(chosen[0].key())
+		} else if len(moved) < 3*p.count {
+			moved[w.create(at).key()]++
+		}
+	}
+}
+
+// churn makes the next walk one of several pages.
+func (p *play) churn() {
+	for _, at := range p.lists() {
+		p.churnList(at)
+	}
+	wait(2 * time.Second)
+}
+
+func (p *play) churnList(at list) {
+	w := p.world
+	grain := w.grain(at.stream)
+	n := 2*p.size + 1
+	live := w.live(at)
+	wait(time.Duration(n) * grain)
+	end := w.stamp(at.stream)
+	for i := range n {
+		t := end.Add(time.Duration(i-n+1) * grain)
+		if p.finds(at.stream) && len(live) >= n {
+			w.change(live[scatter(i, n)].key(), t, func(*Item) {})
+			continue
+		}
+		w.add(at, t, t)
+	}
+}
+
+func deletions(p *play) {
+	p.populateAll()
+	p.well(how{})
+	for range 2 {
+		p.churn()
+		p.wire.before = func(n int) {
+			if n < 2 || n > 8 {
+				return
+			}
+			for _, at := range p.lists() {
+				if p.world.facts[at.stream].Deletions == Never || !p.editable(at.stream) {
+					continue
+				}
+				p.removeRead(at, n == 3)
+			}
+		}
+		p.well(how{})
+		p.settle()
+	}
+}
+
+// removeRead deletes an item that was read already: the last one that was, or
+// an early one.
+func (p *play) removeRead(at list, last bool) {
+	items := Oldest(p.world.live(at))
+	if last {
+		items = Newest(items)
+	}
+	for _, it := range items {
+		if p.world.seen(it).rev == it.Rev {
+			p.world.remove(it.key())
+			return
+		}
+	}
+}
+
+func deleted(p *play) {
+	p.populateAll()
+	p.well(how{})
+	for range 2 {
+		for _, at := range p.lists() {
+			if p.world.facts[at.stream].Deletions == Never || !p.editable(at.stream) {
+				continue
+			}
+			live := p.world.live(at)
+			p.world.remove(live[0].key())
+			p.world.remove(live[len(live)/2].key())
+		}
+		p.settle()
+	}
+}
+
+func future(p *play) {
+	p.populateAll()
+	p.well(how{})
+	for _, at := range p.lists() {
+		t := p.world.stamp(at.stream).AddDate(1, 0, 0)
+		p.world.add(at, t, t)
+	}
+	p.well(how{})
+	for range 2 {
+		for _, at := range p.lists() {
+			p.world.create(at)
+			if p.finds(at.stream) {
+				p.world.edit(p.world.live(at)[1].key())
+			}
+		}
+		p.well(how{})
+		p.compare(false)
+	}
+	p.settle()
+}
+
+func clocksApart(p *play) {
+	p.world.skew = time.Hour
+	p.populateAll()
+	p.well(how{})
+	p.churn()
+	p.well(how{})
+	p.compare(false)
+	p.settle()
+	wait(3 * time.Hour) // no time comes twice
+	p.world.skew = -time.Hour
+	p.churn()
+	p.well(how{})
+	p.compare(false)
+	p.settle()
+}
