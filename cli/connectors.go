@@ -18,7 +18,7 @@ func (a *app) connectorsCommand() *cobra.Command {
 		Example: `  syncd connectors list
   syncd connectors show csv`,
 	}
-	c.AddCommand(a.connectorsList(), a.connectorsShow())
+	c.AddCommand(a.connectorsList(), a.connectorsShow(), a.connectorsTry(), a.connectorsNew())
 	return c
 }
 
@@ -239,8 +239,8 @@ func wrap(text, indent string, width int) string {
 	return b.String()
 }
 
-// example returns what a connector's options would begin with, "" if they do not say.
-func example(c syncd.Connector) string {
+// exampleOf returns what a connector's options would begin with, "" if they do not say.
+func exampleOf(c syncd.Connector) string {
 	if c.Options == nil {
 		return ""
 	}
@@ -264,7 +264,7 @@ func indent(text, by string) string {
 func snippet(r connectorRow, c syncd.Connector) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "providers:\n  %s:\n    connector: %s\n    schedule: \"*/15 * * * *\"\n    timezone: UTC\n", r.Connector, r.Connector)
-	options, example := r.Options, example(c)
+	options, example := r.Options, exampleOf(c)
 	if example != "" || c.File != nil {
 		options = nil
 	}
