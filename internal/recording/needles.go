@@ -1,0 +1,134 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A needle is one spelling of one of the source's credentials.
+type needle struct {
+	text   []byte
+	secret string
+	word   bool // it counts only where it is a word by itself
+	run    bool // base64: what it is part of goes with it
+}
+
+const (
+	shortest = 4 // bytes of a secret that can be told from other text
+	surely   = 8 // bytes of a user name that is looked for within words as well
+)
+
+// needlesOf returns the spellings to look for. What percent signs, backslashes
+// or entities hide is not among them: the layers undo those.
+//
+// A user name beside a password is hardly secret: a short one is replaced only
+// where it is a word by itself, and one below four bytes only in base64 with
+// its password. Any other value as short as that cannot be looked for, and is an error.
+func needlesOf(credentials map[string]string) ([]needle, error) {
+	var all []needle
+	user, password := credentials["username"], credentials["password"]
+	for _, key := range slices.Sorted(maps.Keys(credentials)) {
+		value := credentials[key]
+		mild := key == "username" && password != ""
+		switch {
+		case value == "" || mild && len(value) < shortest:
+			continue
+		case len(value) < shortest:
+			return nil, fmt.Errorf("credentials: %s is shorter than %d bytes, so it cannot be told from other text", key, shortest)
+		case mild && len(value) < surely:
+			all = append(all, needle{text: []byte(value), secret: value, word: true})
+		default:
+			all = append(all, spellings(value)...)
+		}
+	}
+	if user != "" || password != "" {
+		pair := user + ":" + password
+		for _, text := range encoded(pair, base64.StdEncoding, base64.RawURLEncoding) {
+			all = append(all, needle{text: []byte(text), secret: pair, run: true})
+		}
+	}
+	return all, nil
+}
+
+// spellings returns a secret's.
+func spellings(secret string) []needle {
+	all := []needle{{text: []byte(secret), secret: secret}}
+	if escaped := url.QueryEscape(secret); strings.Contains(escaped, "+") { // a space: percent signs are for the layers
+		all = append(all, needle{text: []byte(strings.ReplaceAll(secret, " ", "+")), secret: secret}, needle{text: []byte(escaped), secret: secret})
+	}
+	lower := hex.EncodeToString([]byte(secret))
+	all = append(all, needle{text: []byte(lower), secret: secret}, needle{text: []byte(strings.ToUpper(lower)), secret: secret})
+	for _, text := range within(secret) {
+		all = append(all, needle{text: []byte(text), secret: secret, run: true})
+	}
+	return all
+}
+
+// within returns what base64 of a longer text that holds the secret shows of
+// it: the characters that depend on nothing else, for each of the three ways
+// in which three bytes can fall on it.
+func within(secret string) (all []string) {
+	for shift := range 3 {
+		padded := strings.Repeat("\x00", shift) + secret
+		first := (shift*8 + 5) / 6  // characters that the bytes before it have a share in
+		last := len(padded) * 8 / 6 // and those that the bytes after it have
+		if last-first < shortest {
+			continue
+		}
+		for _, text := range encoded(padded, base64.RawStdEncoding, base64.RawURLEncoding) {
+			all = append(all, text[first:last])
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func encoded(text string, encodings ...*base64.Encoding) (all []string) {
+	for _, e := range encodings {
+		all = append(all, e.EncodeToString([]byte(text)))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// in finds the needle in a text.
+func (n needle) in(text []byte, is kind) (found []span) {
+	if n.word && is == name {
+		return nil
+	}
+	for at := 0; ; {
+		i := bytes.Index(text[at:], n.text)
+		if i < 0 {
+			return found
+		}
+		from := at + i
+		to := from + len(n.text)
+		at = from + 1
+		if n.word && (from > 0 && wordByte(text[from-1]) || to < len(text) && wordByte(text[to])) {
+			continue
+		}
+		if n.run {
+			for from > 0 && base64Byte(text[from-1]) {
+				from--
+			}
+			for to < len(text) && base64Byte(text[to]) {
+				to++
+			}
+			for to < len(text) && text[to] == '=' {
+				to++
+			}
+		}
+		found = append(found, span{from: from, to: to, secret: n.secret})
+		at = max(at, to)
+	}
+}
+
+// base64Byte leaves the slash out: it is in paths as well, and what is beyond
+// one is no part of the secret.
+func base64Byte(c byte) bool { return wordByte(c) || c == '-' || c == '+' }

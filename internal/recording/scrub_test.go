@@ -1,0 +1,270 @@
+package recording
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// canary is a token with everything that some encoding spells in its own way.
+const canary = `c4nary/k+y=&"<%41> é\z`
+
+func scrubber(t *testing.T, credentials map[string]string) *Scrubber {
+	t.Helper()
+	s, err := NewScrubber(credentials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// spelt returns a secret in the spellings that a provider could give it.
+func spelt(secret string) map[string]string {
+	quoted, _ := json.Marshal(secret)
+	var escaped, unicode, entities, percent strings.Builder
+	for _, r := range secret {
+		fmt.Fprintf(&unicode, `\u%04X`, r)
+		fmt.Fprintf(&entities, "&#x%x;", r)
+	}
+	for _, c := range []byte(secret) {
+		fmt.Fprintf(&percent, "%%%02x", c)
+	}
+	e := json.NewEncoder(&escaped)
+	e.SetEscapeHTML(false)
+	e.Encode(secret)
+	return map[string]string{
+		"raw":             secret,
+		"query":           url.QueryEscape(secret),
+		"path":            url.PathEscape(secret),
+		"query twice":     url.QueryEscape(url.QueryEscape(secret)),
+		"lower percent":   percent.String(),
+		"json":            strings.Trim(string(quoted), `"`),
+		"json plain":      strings.Trim(strings.TrimSpace(escaped.String()), `"`),
+		"json slashes":    strings.ReplaceAll(strings.Trim(string(quoted), `"`), "/", `\/`),
+		"unicode escapes": unicode.String(),
+		"html":            html.EscapeString(secret),
+		"entities":        entities.String(),
+		"hex":             hex.EncodeToString([]byte(secret)),
+		"HEX":             strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		"base64":          base64.StdEncoding.EncodeToString([]byte(secret)),
+		"base64 url":      base64.RawURLEncoding.EncodeToString([]byte(secret)),
+		"base64 of basic": base64.StdEncoding.EncodeToString([]byte("alice:" + secret)),
+		"base64 within":   base64.StdEncoding.EncodeToString([]byte(`{"n":12,"t":"` + secret + `","x":7}`)),
+	}
+}
+
+// shows says in which spelling a text shows a secret, "" if in none.
+func shows(text []byte, secret string) string {
+	for how, spelling := range spelt(secret) {
+		if bytes.Contains(text, []byte(spelling)) {
+			return how
+		}
+	}
+	return ""
+}
+
+func TestCredentialsAreScrubbedInAllSpellings(t *testing.T) {
+	for _, secret := range []string{canary, "plaintoken123", "with space and+plus"} {
+		s := scrubber(t, map[string]string{"token": secret})
+		for how, spelling := range spelt(secret) {
+			quoted, _ := json.Marshal(spelling)
+			nested, _ := json.Marshal(map[string]any{"deep": []any{map[string]string{"text": "before " + spelling + " after"}}})
+			in, _ := json.Marshal(string(nested))
+			for where, body := range map[string]string{
+				"text":            "a line\nbefore " + spelling + " after\nanother",
+				"json":            `{"a":1.50,"b":[true,` + string(quoted) + `],"c":null}`,
+				"json in json":    `{"a":` + string(in) + `}`,
+				"ndjson":          "{\"a\":1}\n{\"b\":" + string(quoted) + "}\n",
+				"name of a field": `{` + string(quoted) + `:1}`,
+				"xml":             "<a b='1'>" + spelling + "</a>",
+				"url in json":     `{"next":"https:\/\/x.test\/a?b=` + strings.Trim(string(quoted), `"`) + `#1"}`,
+			} {
+				out, err := s.Body([]byte(body))
+				if err != nil {
+					t.Errorf("%s, %s in %s: %v", secret, how, where, err)
+					continue
+				}
+				if shown := shows(out, secret); shown != "" || !bytes.Contains(out, []byte(placeholder)) {
+					t.Errorf("%s, %s in %s: got %s, which shows it as %s", secret, how, where, out, shown)
+				}
+				if json.Valid([]byte(body)) && !json.Valid(out) {
+					t.Errorf("%s, %s in %s: got %s, which is not JSON", secret, how, where, out)
+				}
+			}
+			out, err := s.Text("https://x.test/v1?page=2&q=" + spelling)
+			if err != nil || shows([]byte(out), secret) != "" {
+				t.Errorf("%s, %s in a URL: got %s, %v", secret, how, out, err)
+			}
+		}
+	}
+}
+
+func TestWhatIsScrubbed(t *testing.T) {
+	s := scrubber(t, map[string]string{"username": "alice", "password": "wonder-land"})
+	for in, want := range map[string]string{
+		// By the name of a field.
+		`{"access_token":"abc","id":7}`:                      `{"access_token":"#","id":7}`,
+		`{"a":{"clientSecret" : "x\"y" , "b":1e2}}`:          `{"a":{"clientSecret" : "#" , "b":1e2}}`,
+		`{"api-key":["k1","k2",3]}`:                          `{"api-key":["#","#",0]}`,
+		`{"X-Authorization":{"by":"k1","n":3,"ok":true}}`:    `{"X-Authorization":{"by":"#","n":3,"ok":true}}`,
+		`{"password":123456,"pwd":null,"secret":""}`:         `{"password":0,"pwd":null,"secret":""}`,
+		`{"\u0070assword":"x"}`:                              `{"\u0070assword":"#"}`,
+		`{"url":"https://x.test/a?access_token=abc&page=2"}`: `{"url":"https://x.test/a?access_token=#&page=2"}`,
+		`{"payload":"{\"refresh_token\":\"abc\"}"}`:          `{"payload":"{\"refresh_token\":\"#\"}"}`,
+		// Tokens that continue a list stay.
+		`{"nextPageToken":"abc","next_sync_token":"d","continuationToken":"e"}`: `{"nextPageToken":"abc","next_sync_token":"d","continuationToken":"e"}`,
+		`{"has_password":true,"tokens":5,"keys":["a"],"key":"ABC-1"}`:           `{"has_password":true,"tokens":5,"keys":["a"],"key":"ABC-1"}`,
+		// In what is not JSON.
+		"access_token=abc&expires=3600":                 "access_token=#&expires=3600",
+		"user: x\npassword: hunter 2\nport: 80":         "user: x\npassword: #\nport: 80",
+		"f({\"api_key\": \"abc\", \"n\": 1})":           "f({\"api_key\": \"#\", \"n\": 1})",
+		"<r><s:private-token>abc</s:private-token></r>": "<r><s:private-token>#</s:private-token></r>",
+		`<a secret="abc" n="1"/>`:                       `<a secret="#" n="1"/>`,
+		// By its form.
+		`["sk_live_abcdefgh123","pk_live_abcdefgh123"]`:                                `["#","pk_live_abcdefgh123"]`,
+		`{"note":"use ghp_abcdefghijklmnopqrstuv now"}`:                                `{"note":"use # now"}`,
+		"xoxb-1234-5678-abc ya29.a0AfH6SMBx AKIAIOSFODNN7EXAMPLE":                      "# # #",
+		`{"t":"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"}`:                `{"t":"#"}`,
+		"https://bob:pa55@x.test/a, https://x.test/b@c":                                "https://#@x.test/a, https://x.test/b@c",
+		"Bearer abcdefgh1 and a basic account":                                         "Bearer # and a basic account",
+		"-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----\nx": "-----BEGIN RSA PRIVATE KEY-----#-----END RSA PRIVATE KEY-----\nx",
+		// The source's own. A short user name only as a word.
+		`{"malice":"alice, malice","n":"wonder-lands"}`: `{"malice":"#, malice","n":"#s"}`,
+		"\xff\xfe wonder-land \x80":                     "\xff\xfe # \x80",
+		"\xef\xbb\xbf{\"password\":\"a\"}":              "\xef\xbb\xbf{\"password\":\"#\"}",
+		// Nothing.
+		``: ``, `""`: `""`, `[1.0,-0,1e400,"\ud800","\/"]`: `[1.0,-0,1e400,"\ud800","\/"]`,
+		"100% of a\\b & c; 10:30, x=1": "100% of a\\b & c; 10:30, x=1",
+	} {
+		got, err := s.Body([]byte(in))
+		if err != nil {
+			t.Errorf("%s: %v", in, err)
+			continue
+		}
+		if text := placeholders.ReplaceAllString(string(got), "#"); text != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", in, text, want)
+		}
+	}
+}
+
+// What differs still does, and what is equal stays so.
+func TestPlaceholdersTellSecretsApart(t *testing.T) {
+	s := scrubber(t, map[string]string{"token": "the-token"})
+	first, err := s.Body([]byte(`{"token":"a","b":"the-token","c":{"token":"d"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.Text("/list?token=d&x=the-token")
+	if got, want := string(first)+second, `{"token":"scrubbed","b":"scrubbed-2","c":{"token":"scrubbed-3"}}/list?token=scrubbed-3&x=scrubbed-2`; got != want || err != nil {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
+
+// What cannot be scrubbed is refused.
+func TestUnscrubbable(t *testing.T) {
+	packed := func(text string) []byte {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		w.Write([]byte(text))
+		w.Close()
+		return b.Bytes()
+	}
+	s := scrubber(t, map[string]string{"token": "the-token"})
+	little, big := utf16Of("x,the-token\n")
+	for name, test := range map[string]struct {
+		body []byte
+		want error
+	}{
+		"utf-16 le":        {little, errUnscrubbed},
+		"utf-16 be":        {big, errUnscrubbed},
+		"gzip":             {packed("a,the-token"), errUnscrubbed},
+		"gzip, by name":    {packed(`{"password":"x"}`), errUnscrubbed},
+		"gzip, harmless":   {packed("a,b"), nil},
+		"gzip, cut":        {packed("a,b")[:15], errPacked},
+		"gzip within gzip": {packed(string(packed("the-token"))), errPacked},
+		"zstandard":        {[]byte("\x28\xb5\x2f\xfd...."), errPacked},
+	} {
+		out, err := s.Body(test.body)
+		if !errors.Is(err, test.want) || err == nil && !bytes.Equal(out, test.body) {
+			t.Errorf("%s: got %q, %v, want %v", name, out, err, test.want)
+		}
+	}
+	// The placeholder itself would show this one.
+	if _, err := scrubber(t, map[string]string{"token": "crub"}).Body([]byte("crub")); !errors.Is(err, errUnscrubbed) {
+		t.Errorf("got %v, want %v", err, errUnscrubbed)
+	}
+	if _, err := NewScrubber(map[string]string{"token": "abc"}); err == nil || strings.Contains(err.Error(), "abc") {
+		t.Errorf("got %v, want an error that says that it is too short", err)
+	}
+}
+
+func FuzzScrub(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`{"access_token":"abc","a":["the-token",1.0e5]}`, "the-token"},
+		{"a=1&token=%74he-token\n", "the-token"},
+		{`{"a":"{\"b\":\"dGhlLXRva2Vu\"}"}`, "the-token"},
+		{`["\ud83d\ude00\u00e9\\", 12345678]`, "345678"},
+		{"\xff<a>&amp;b</a>://u:p@h/ eyJ.eyJ.eyJ", "&b</a"},
+	} {
+		f.Add([]byte(seed[0]), seed[1])
+	}
+	f.Fuzz(func(t *testing.T, body []byte, secret string) {
+		s, err := NewScrubber(map[string]string{"token": secret})
+		if err != nil {
+			t.Skip()
+		}
+		before := bytes.Clone(body)
+		spans := join(s.inBody(body))
+		end := 0
+		for _, sp := range spans {
+			if sp.from < end || sp.to <= sp.from || sp.to > len(body) {
+				t.Fatalf("%q: the spans %v are out of order", body, spans)
+			}
+			end = sp.to
+		}
+		out, err := s.Body(body)
+		if !bytes.Equal(before, body) {
+			t.Fatalf("%q became %q", before, body)
+		}
+		if err != nil {
+			return
+		}
+		if json.Valid(body) && !json.Valid(out) {
+			t.Fatalf("%q was JSON, and %q is not", body, out)
+		}
+		if secret != "" && bytes.Contains(out, []byte(secret)) {
+			t.Fatalf("%q shows %q", out, secret)
+		}
+		if len(spans) == 0 && !bytes.Equal(out, body) {
+			t.Fatalf("%q became %q with nothing to scrub", body, out)
+		}
+		// Between the spans every byte is as it was: take the placeholders out again.
+		rest, end := out, 0
+		for _, sp := range spans {
+			kept := body[end:sp.from]
+			if !bytes.HasPrefix(rest, kept) {
+				t.Fatalf("%q became %q: %q is gone", body, out, kept)
+			}
+			rest = rest[len(kept):]
+			put := "0"
+			if !sp.number {
+				put = s.standIn(sp.secret)
+			}
+			if !bytes.HasPrefix(rest, []byte(put)) {
+				t.Fatalf("%q became %q: want %q for %q", body, out, put, body[sp.from:sp.to])
+			}
+			rest, end = rest[len(put):], sp.to
+		}
+		if !bytes.Equal(rest, body[end:]) {
+			t.Fatalf("%q became %q: its end is not %q", body, out, body[end:])
+		}
+	})
+}
