@@ -60,7 +60,8 @@ func (a *app) daemon(ctx context.Context, cfg *config.Config) error {
 	log := newLog(a.Err, cfg.Log)
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
-	changed, err := config.Watch(watching, cfg.Path)
+	fleet := newFleet(nil, log)
+	changed, err := config.Watch(watching, cfg.Path, func() []string { return fleet.files(cfg) })
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,8 @@ func (a *app) daemon(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	defer s.Close()
-	d := &daemon{app: a, store: s, log: log, fleet: newFleet(s, log)}
+	fleet.store = s
+	d := &daemon{app: a, store: s, log: log, fleet: fleet}
 	defer d.fleet.close()
 	d.fleet.report = func(key store.Key, res run.Result, took time.Duration) { logRun(log, key, res, took) }
 	if err := d.apply(ctx, cfg); err != nil {

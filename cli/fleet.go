@@ -75,6 +75,15 @@ func (f *fleet) use(cfg *config.Config) error {
 
 func (f *fleet) config() *config.Config { return f.force.Load().cfg }
 
+// files returns the provider files of the configuration in force, and of the
+// one that is to be where none is yet.
+func (f *fleet) files(next *config.Config) []string {
+	if now := f.force.Load(); now != nil {
+		return now.cfg.Files
+	}
+	return next.Files
+}
+
 // specs returns what the store must know of the sources in force.
 func (f *fleet) specs(now time.Time) []store.Spec {
 	cfg := f.config()

@@ -138,7 +138,7 @@ func (a *app) triedFile(path string, req tryRequest) (*config.Config, *config.So
 	}
 	p := &config.Provider{Name: c.Name, Connector: c, BaseURL: or(req.baseURL, c.BaseURL)}
 	if p.BaseURL == "" {
-		return nil, nil, usageError{fmt.Errorf("%s has no base_url: name one with --base-url https://...", path)}
+		return nil, nil, usageError{fmt.Errorf("%s has no base_url: name one with --base-url URL", path)}
 	}
 	return &config.Config{}, &config.Source{User: "try", Provider: c.Name, Of: p, Options: o, Credentials: credentials}, nil
 }

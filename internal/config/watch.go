@@ -19,14 +19,20 @@ const (
 	settleMost = 2 * time.Second
 )
 
-// Watch tells when the content of the file has changed, until ctx is done; then
-// the channel is closed. Changes in quick succession are told once, and a file
-// that is written with the same content, is missing or can't be read is not
-// told of. Call it before Load, so that no change between the two is missed.
+// unasked is how often the files are looked at without an event: the
+// configuration may have come to name others, and network drives tell of nothing.
+const unasked = time.Minute
+
+// Watch tells when the content of the configuration has changed, until ctx is
+// done; then the channel is closed. That is the file at path and those that
+// files returns, such as Config.Files of the configuration in force. Changes in
+// quick succession are told once, and a file that is written with the same
+// content, is missing or can't be read is not told of. Call it before Load, so
+// that no change between the two is missed.
 //
-// Folders are watched and not the file itself: editors replace it by another
-// of the same name, and Kubernetes swaps a link above it.
-func Watch(ctx context.Context, path string) (<-chan struct{}, error) {
+// Folders are watched and not the files themselves: editors replace them by
+// others of the same name, and Kubernetes swaps a link above them.
+func Watch(ctx context.Context, path string, files func() []string) (<-chan struct{}, error) {
 	fs, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", path, err)
@@ -35,15 +41,15 @@ func Watch(ctx context.Context, path string) (<-chan struct{}, error) {
 		fs.Close()
 		return nil, fmt.Errorf("watch %s: %w", path, err)
 	}
-	follow(fs, path)
-	w := watch{
-		sum: func() ([32]byte, bool) {
-			follow(fs, path)
-			return sum(path)
-		},
-		told: make(chan struct{}, 1),
+	look := func() (sums, bool) {
+		all := append([]string{path}, files()...)
+		for _, file := range all {
+			follow(fs, file)
+		}
+		return sumsOf(all)
 	}
-	w.last, _ = sum(path)
+	w := watch{look: look, told: make(chan struct{}, 1)}
+	w.last, _ = look()
 	go func() {
 		defer fs.Close()
 		w.run(ctx, fs.Events, fs.Errors)
@@ -51,38 +57,59 @@ func Watch(ctx context.Context, path string) (<-chan struct{}, error) {
 	return w.told, nil
 }
 
-// follow watches the folder that the file's links lead to as well. A folder
-// that can't be watched is left: the file's own still is.
+// follow watches a file's folder, and the folder that the file's links lead to
+// as well. One that can't be watched is left.
 func follow(fs *fsnotify.Watcher, path string) {
+	_ = fs.Add(filepath.Dir(path))
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		_ = fs.Add(filepath.Dir(target))
 	}
 }
 
-// sum returns a checksum of the file's content, and whether it can be read.
-func sum(path string) (out [32]byte, ok bool) {
-	f, err := os.Open(path)
-	if err != nil {
-		return out, false
+// sums are the checksums of files' contents, by path.
+type sums map[string][32]byte
+
+// sumsOf returns the checksums, and whether all files can be read.
+func sumsOf(paths []string) (sums, bool) {
+	out := make(sums, len(paths))
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, false
+		}
+		h := sha256.New()
+		_, err = io.Copy(h, io.LimitReader(f, maxSize+1))
+		f.Close()
+		if err != nil {
+			return nil, false
+		}
+		out[path] = [32]byte(h.Sum(nil))
 	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, io.LimitReader(f, maxSize+1)); err != nil {
-		return out, false
-	}
-	return [32]byte(h.Sum(nil)), true
+	return out, true
 }
 
-// A watch turns events in the file's folder into news of its content.
+// differ reports whether a file has another content, or was not looked at before.
+func (s sums) differ(from sums) bool {
+	for path, sum := range s {
+		if old, ok := from[path]; !ok || old != sum {
+			return true
+		}
+	}
+	return false
+}
+
+// A watch turns events in the files' folders into news of their content.
 type watch struct {
-	sum  func() ([32]byte, bool)
-	last [32]byte
+	look func() (sums, bool)
+	last sums
 	told chan struct{}
 }
 
 func (w *watch) run(ctx context.Context, events <-chan fsnotify.Event, errs <-chan error) {
 	defer close(w.told)
 	var quiet, most <-chan time.Time
+	regular := time.NewTicker(unasked)
+	defer regular.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -98,11 +125,14 @@ func (w *watch) run(ctx context.Context, events <-chan fsnotify.Event, errs <-ch
 			}
 		case <-quiet:
 			quiet, most = nil, nil
-			w.look()
+			w.tell()
 			continue
 		case <-most:
 			quiet, most = nil, nil
-			w.look()
+			w.tell()
+			continue
+		case <-regular.C:
+			w.tell()
 			continue
 		}
 		quiet = time.After(settle)
@@ -112,10 +142,10 @@ func (w *watch) run(ctx context.Context, events <-chan fsnotify.Event, errs <-ch
 	}
 }
 
-// look tells of new content. Nobody needs to be told twice before having looked.
-func (w *watch) look() {
-	now, ok := w.sum()
-	if !ok || now == w.last {
+// tell tells of new content. Nobody needs to be told twice before having looked.
+func (w *watch) tell() {
+	now, ok := w.look()
+	if !ok || !now.differ(w.last) {
 		return
 	}
 	w.last = now

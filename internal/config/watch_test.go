@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,8 @@ func TestWatchSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		content, readable := byte(0), true
 		w := watch{
-			sum:  func() ([32]byte, bool) { return [32]byte{content}, readable },
+			look: func() (sums, bool) { return sums{"": {content}}, readable },
+			last: sums{"": {}},
 			told: make(chan struct{}, 1),
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -101,7 +103,15 @@ func TestWatch(t *testing.T) {
 	link(filepath.Join("..data", "config.yaml"), file)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	changed, err := Watch(ctx, file)
+	other := filepath.Join(t.TempDir(), "tickets.yaml") // comes into play later
+	write(t, other, "old")
+	var named atomic.Bool
+	changed, err := Watch(ctx, file, func() []string {
+		if named.Load() {
+			return []string{other}
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +132,10 @@ func TestWatch(t *testing.T) {
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)
 			}
+			named.Store(true) // what is read now names another file
 			write(t, file, "back")
 		}},
+		{"a provider file in another folder is written", func() { write(t, other, "new") }},
 	} {
 		step.do()
 		select {
@@ -138,7 +150,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestWatchNothing(t *testing.T) {
-	if _, err := Watch(t.Context(), filepath.Join(t.TempDir(), "no", "config.yaml")); err == nil {
+	if _, err := Watch(t.Context(), filepath.Join(t.TempDir(), "no", "config.yaml"), func() []string { return nil }); err == nil {
 		t.Errorf("Watch of a folder that is not there: got no error")
 	}
 }
