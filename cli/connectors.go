@@ -18,7 +18,7 @@ func (a *app) connectorsCommand() *cobra.Command {
 		Example: `  syncd connectors list
   syncd connectors show csv`,
 	}
-	c.AddCommand(a.connectorsList(), a.connectorsShow(), a.connectorsTry(), a.connectorsNew())
+	c.AddCommand(a.connectorsList(), a.connectorsShow(), a.connectorsTry(), a.connectorsNew(), a.connectorsServe())
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/clbanning/mxj/v2"
 
@@ -61,9 +62,24 @@ func read(format string, body []byte, steps []string, optional bool) (answer, er
 		a.elements, err = readJSON(body, steps, optional)
 	}
 	if err != nil {
-		return answer{}, fmt.Errorf("the answer is not as expected: %w", err)
+		return answer{}, fmt.Errorf("the answer is not as expected: %w%s", err, inside(a.json, steps))
 	}
 	return a, nil
+}
+
+// inside names the fields of a body in which there is no list at steps.
+func inside(body []byte, steps []string) string {
+	var names []string
+	err := rawjson.Fields(body, func(key, _ []byte) error {
+		if len(names) < 10 {
+			names = append(names, strings.Trim(string(key), `"`))
+		}
+		return nil
+	})
+	if err != nil || len(names) == 0 || len(steps) > 0 && slices.Contains(names, steps[0]) {
+		return ""
+	}
+	return fmt.Sprintf(" (the answer is an object of %s)", clip(strings.Join(names, ", ")))
 }
 
 func readJSON(body []byte, steps []string, optional bool) ([]element, error) {
