@@ -29,6 +29,7 @@ type fleet struct {
 	log    *slog.Logger
 	report func(store.Key, run.Result, time.Duration) // a run has ended; nil is allowed
 	onPage func(run.Event)                            // nil is allowed
+	tap    func(http.RoundTripper) http.RoundTripper  // around what clients ask through; nil is allowed
 	base   http.RoundTripper
 	now    func() time.Time
 
@@ -157,7 +158,7 @@ func (f *fleet) source(cfg *config.Config, src *config.Source) (run.Source, func
 	if err != nil {
 		return run.Source{}, none, err
 	}
-	client, err := stack.Client(or(base, noBase))
+	client, err := syncd.NewClient(or(base, noBase), f.tapped(stack.Whole()), f.tapped(stack.Stream()))
 	if err != nil {
 		return run.Source{}, none, err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -22,6 +23,8 @@ type syncRequest struct {
 	full    bool
 	dry     bool
 	confirm bool
+	record  string // the file to record in, if any
+	force   bool   // overwrite it
 }
 
 // A syncReport is what `syncd sync` did, for programs.
@@ -54,11 +57,16 @@ at a time, and what is there already is not inserted again.`,
   syncd sync alice github --full              read everything once more
   syncd sync acme orders --dry-run            fetch and check, write nothing
   syncd sync acme orders --full --allow-deletes
-                                              believe a listing that lacks many records`,
+                                              believe a listing that lacks many records
+  syncd sync alice github --full --dry-run --record github.json
+                                              keep what was asked and answered, without secrets`,
 		Args:              takes("USER", "PROVIDER"),
 		ValidArgsFunction: a.completeSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			req.key = store.Key{User: args[0], Provider: args[1]}
+			if req.force && req.record == "" {
+				return usageError{errors.New("--force is for --record FILE, which is missing")}
+			}
 			return a.sync(c.Context(), req, out)
 		},
 	}
@@ -66,6 +74,8 @@ at a time, and what is there already is not inserted again.`,
 	c.Flags().BoolVar(&req.full, "full", false, "read everything, not only what changed")
 	c.Flags().BoolVar(&req.dry, "dry-run", false, "fetch and check everything, but write nothing")
 	c.Flags().BoolVar(&req.confirm, "allow-deletes", false, "delete what a complete listing lacks, however much it is")
+	c.Flags().StringVar(&req.record, "record", "", "write what was asked and answered to this `file`, without secrets, for tests to replay")
+	c.Flags().BoolVar(&req.force, "force", false, "overwrite the file of --record")
 	out.flag(c)
 	return c
 }
@@ -92,11 +102,20 @@ func (a *app) sync(ctx context.Context, req syncRequest, out output) error {
 	if err := checkStream(src, req.stream); err != nil {
 		return err
 	}
-	res, runID, err := a.syncNow(ctx, cfg, f, src, req)
+	rec, err := newTape(f, src, req.record, req.force)
 	if err != nil {
 		return err
 	}
-	return a.reportSync(req, runID, res, out)
+	defer rec.drop()
+	res, runID, err := a.syncNow(ctx, cfg, f, src, req)
+	recorded := rec.end(&res)
+	if err != nil {
+		for _, note := range res.Notes {
+			fmt.Fprintln(a.Err, oneLine(note))
+		}
+		return worse(err, recorded)
+	}
+	return worse(a.reportSync(req, runID, res, out), recorded)
 }
 
 // checkStream refuses a stream that the source does not have.
