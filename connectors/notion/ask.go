@@ -148,7 +148,7 @@ func (a *api) users(ctx context.Context, req syncd.Request) (syncd.Page, error) 
 }
 
 // errCut is the error for a list that ends before it is whole: at 10,000
-// elements (https://developers.notion.com/page/changelog#april-20-2026).
+// elements (https://developers.notion.com/guides/data-apis/query-large-data-sources).
 func errCut(list string) error {
 	return fmt.Errorf("%s: Notion has more and does not list it (request_status incomplete)", list)
 }

@@ -88,8 +88,10 @@ var errEarlier = errors.New("before the bound")
 // the bound may have been edited up to half a minute before it. So a minute more
 // is asked for, and what shows an earlier time than the bound is left out.
 //
-// A query lists 10,000 rows and no more. Since the list begins with the oldest
-// edit, it is asked for again from the last row's time.
+// A query lists 10,000 rows and no more
+// (https://developers.notion.com/guides/data-apis/query-large-data-sources).
+// Since the list begins with the oldest edit, it is asked for again from the
+// last row's time; rows that are edited meanwhile only move to its end.
 func (r rows) fetch(ctx context.Context, req syncd.Request) (syncd.Page, error) {
 	var at rowPosition
 	if req.Page != "" {

@@ -49,6 +49,9 @@ func (w world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	default:
 		list = "messages"
 		items, render = w.messages(method, q.Get("channel"), q.Get("ts"), q.Get("oldest"))
+		if q.Get("inclusive") != "true" {
+			items = slices.DeleteFunc(items, func(it connectortest.Item) bool { return it.ID == q.Get("oldest") })
+		}
 	}
 	rest, ok := connectortest.After(items, q.Get("cursor"))
 	if !ok {
