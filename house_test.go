@@ -65,6 +65,7 @@ var house = map[string]row{
 
 	"internal/transport": {ours: []string{kit, "internal/origin", "internal/vault"}, theirs: []string{"golang.org/x/time", "golang.org/x/oauth2", "golang.org/x/text", "github.com/cenkalti/backoff/v5"}},
 	"internal/vault":     {ours: []string{"internal/store"}},
+	"internal/oauth":     {ours: []string{"internal/vault"}, theirs: []string{"golang.org/x/oauth2"}},
 	"internal/outbox":    {ours: []string{rawjson, "internal/store"}},
 	"internal/config":    {ours: []string{kit, "internal/schedule", "internal/vault"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/fsnotify/fsnotify"}},
 	"internal/web":       {ours: []string{kit, rawjson, "internal/cursor", "internal/run", "internal/schedule", "internal/scheduler", "internal/store"}},

@@ -1,0 +1,251 @@
+package oauth
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/syncdhq/syncd/internal/vault"
+)
+
+// patience is how long an authorization server may take for an answer.
+const patience = 30 * time.Second
+
+// maxAnswer bounds an answer of a token endpoint, in bytes.
+const maxAnswer = 1 << 20
+
+// A Client asks the authorization server of one App.
+type Client struct {
+	App  App
+	Base http.RoundTripper // nil: http.DefaultTransport
+	Now  func() time.Time  // nil: time.Now
+}
+
+func (c *Client) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}
+
+// NewVerifier returns a secret of the PKCE extension (RFC 7636).
+func NewVerifier() vault.Secret { return vault.NewSecret(oauth2.GenerateVerifier()) }
+
+// AuthCodeURL returns where to send a user for consent. state comes back with
+// the user, and only Exchange with the same verifier can use the code.
+func (c *Client) AuthCodeURL(state string, verifier vault.Secret) string {
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier.Reveal())}
+	for name, value := range c.App.Params {
+		options = append(options, oauth2.SetAuthURLParam(name, value))
+	}
+	return c.App.config().AuthCodeURL(state, options...)
+}
+
+// Exchange turns the code that a user came back with into a token. Its errors
+// are *Refusals, as are those of all that follow.
+func (c *Client) Exchange(ctx context.Context, code string, verifier vault.Secret) (Token, error) {
+	ctx, done := c.context(ctx, code, verifier.Reveal())
+	defer done()
+	t, err := c.App.config().Exchange(ctx, code, oauth2.VerifierOption(verifier.Reveal()))
+	return c.token(t, err)
+}
+
+// Refresh returns a new token for a refresh token. Where the server keeps the
+// refresh token as it is, the new Token has the old one.
+func (c *Client) Refresh(ctx context.Context, refresh vault.Secret) (Token, error) {
+	ctx, done := c.context(ctx, refresh.Reveal())
+	defer done()
+	t, err := c.App.config().TokenSource(ctx, &oauth2.Token{RefreshToken: refresh.Reveal()}).Token()
+	return c.token(t, err)
+}
+
+// ClientCredentials returns a token of the app itself (RFC 6749, section 4.4).
+func (c *Client) ClientCredentials(ctx context.Context) (Token, error) {
+	ctx, done := c.context(ctx)
+	defer done()
+	o := c.App.config()
+	t, err := (&clientcredentials.Config{
+		ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.Endpoint.TokenURL, Scopes: o.Scopes, AuthStyle: o.Endpoint.AuthStyle,
+	}).Token(ctx)
+	return c.token(t, err)
+}
+
+// A DeviceCode is what a user of a device without a browser is told (RFC 8628).
+type DeviceCode struct {
+	UserCode string
+	URL      string // where to enter it
+	Complete string // the URL with the code in it, "" if there is none
+	Expires  time.Time
+
+	grant *oauth2.DeviceAuthResponse
+}
+
+// Device begins the device flow.
+func (c *Client) Device(ctx context.Context) (DeviceCode, error) {
+	ctx, done := c.context(ctx)
+	defer done()
+	r, err := c.App.config().DeviceAuth(ctx)
+	if err != nil {
+		_, err = c.token(nil, err)
+		return DeviceCode{}, err
+	}
+	return DeviceCode{UserCode: r.UserCode, URL: r.VerificationURI, Complete: r.VerificationURIComplete, Expires: r.Expiry, grant: r}, nil
+}
+
+// Await waits until the user has entered the code, or its time is over.
+func (c *Client) Await(ctx context.Context, d DeviceCode) (Token, error) {
+	client := &http.Client{Transport: normal{c, []string{d.grant.DeviceCode}}}
+	t, err := c.App.config().DeviceAccessToken(context.WithValue(ctx, oauth2.HTTPClient, client), d.grant)
+	return c.token(t, err)
+}
+
+// Revoke tells the server that a token is no longer wanted (RFC 7009).
+func (c *Client) Revoke(ctx context.Context, token vault.Secret) error {
+	ctx, done := context.WithTimeout(ctx, patience)
+	defer done()
+	form := url.Values{"token": {token.Reveal()}}
+	if !c.App.InHeader {
+		form.Set("client_id", c.App.ClientID)
+		form.Set("client_secret", c.App.ClientSecret.Reveal())
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.App.RevokeURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return fmt.Errorf("revoke the token: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if c.App.InHeader {
+		req.SetBasicAuth(url.QueryEscape(c.App.ClientID), url.QueryEscape(c.App.ClientSecret.Reveal()))
+	}
+	resp, err := c.base().RoundTrip(req)
+	if err != nil {
+		return &Refusal{Detail: "no answer to the revocation"}
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		return &Refusal{Status: resp.StatusCode, Detail: "the revocation was refused"}
+	}
+	return nil
+}
+
+func (c *Client) base() http.RoundTripper {
+	if c.Base == nil {
+		return http.DefaultTransport
+	}
+	return c.Base
+}
+
+// context puts our way of asking into a context, as x/oauth2 wants it, and
+// limits the time. secrets are those of the request, which the server may echo.
+func (c *Client) context(ctx context.Context, secrets ...string) (context.Context, context.CancelFunc) {
+	client := &http.Client{Transport: normal{c, secrets}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, client), patience)
+}
+
+// token returns what x/oauth2 made of an answer.
+func (c *Client) token(t *oauth2.Token, err error) (Token, error) {
+	if err != nil {
+		return Token{}, c.refusal(err)
+	}
+	out := Token{Access: vault.NewSecret(t.AccessToken), Expires: t.Expiry}
+	if t.RefreshToken != "" {
+		out.Refresh = vault.NewSecret(t.RefreshToken)
+	}
+	out.Scope, _ = t.Extra("scope").(string)
+	return out, nil
+}
+
+// refusal returns any error as a *Refusal, without what it may show.
+func (c *Client) refusal(err error) error {
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return r
+	}
+	if r, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		status := 0
+		if r.Response != nil {
+			status = r.Response.StatusCode
+		}
+		return &Refusal{Kind: kindOf(status, r.ErrorCode, ""), Status: status, Code: word(r.ErrorCode)}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &Refusal{Detail: fmt.Sprintf("no answer within %s", patience)}
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &Refusal{Detail: "no answer"}
+}
+
+// normal makes of an authorization server's answer what x/oauth2 expects.
+type normal struct {
+	client  *Client
+	secrets []string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (n normal) RoundTrip(req *http.Request) (*http.Response, error) {
+	// Redirects are not followed: they would carry the secret elsewhere.
+	resp, err := n.client.base().RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, &Refusal{Status: resp.StatusCode, Detail: "the answer breaks off"}
+	}
+	contentType := resp.Header.Get("Content-Type")
+	if req.URL.String() == n.client.App.DeviceURL && resp.StatusCode/100 == 2 {
+		return answerWith(req, resp.StatusCode, body), nil
+	}
+	g, refusal := parse(resp.StatusCode, contentType, body, n.client.now())
+	if refusal != nil {
+		if refusal.Code == "authorization_pending" || refusal.Code == "slow_down" {
+			text, _ := json.Marshal(map[string]string{"error": refusal.Code})
+			return answerWith(req, http.StatusBadRequest, text), nil
+		}
+		refusal.Detail = n.scrub(refusal.Detail)
+		return nil, refusal
+	}
+	canonical := map[string]any{"access_token": g.access, "token_type": "Bearer", "scope": g.scope}
+	if g.refresh != "" {
+		canonical["refresh_token"] = g.refresh
+	}
+	if g.lifetime > 0 {
+		canonical["expires_in"] = int64(g.lifetime / time.Second)
+	}
+	text, err := json.Marshal(canonical)
+	if err != nil {
+		return nil, err
+	}
+	return answerWith(req, http.StatusOK, text), nil
+}
+
+// scrub takes the secrets of a request out of what a server says.
+func (n normal) scrub(text string) string {
+	for _, s := range append(n.secrets, n.client.App.ClientSecret.Reveal()) {
+		if len(s) >= 4 {
+			text = strings.ReplaceAll(text, s, "[secret]")
+			text = strings.ReplaceAll(text, url.QueryEscape(s), "[secret]")
+		}
+	}
+	return text
+}
+
+func answerWith(req *http.Request, status int, body []byte) *http.Response {
+	return &http.Response{
+		StatusCode: status, Status: cmp.Or(http.StatusText(status), "answer"), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)), Request: req,
+	}
+}
