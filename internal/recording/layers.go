@@ -31,12 +31,18 @@ func (v view) lift(s span) span {
 // undo makes a view. unit reads one escaped unit at the beginning of its
 // argument and returns what it stands for and its length, 0 if there is none.
 func undo(text []byte, mark byte, unit func([]byte) (string, int)) (view, bool) {
-	first := bytes.IndexByte(text, mark)
-	if first < 0 {
-		return view{}, false
+	any := false
+	each(text, string(mark), func(i int) int {
+		if _, n := unit(text[i:]); n > 0 {
+			any = true
+			return len(text)
+		}
+		return 0
+	})
+	if !any {
+		return view{}, false // as mostly: nothing to copy
 	}
 	v := view{text: make([]byte, 0, len(text)), at: make([]int32, 0, len(text)+1)}
-	any := false
 	for i := 0; i < len(text); {
 		if text[i] == mark {
 			if s, n := unit(text[i:]); n > 0 {
@@ -45,7 +51,6 @@ func undo(text []byte, mark byte, unit func([]byte) (string, int)) (view, bool) 
 				}
 				v.text = append(v.text, s...)
 				i += n
-				any = true
 				continue
 			}
 		}
@@ -53,7 +58,7 @@ func undo(text []byte, mark byte, unit func([]byte) (string, int)) (view, bool) 
 		i++
 	}
 	v.at = append(v.at, int32(len(text)))
-	return v, any
+	return v, true
 }
 
 // layers are the escapings that are looked through, one within the other.

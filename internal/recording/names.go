@@ -8,19 +8,20 @@ import (
 // secretEndings end the names of fields and parameters whose values are
 // secret, as folded by secretName.
 var secretEndings = []string{
-	"accesskey", "apikey", "authorization", "clientassertion", "credential", "jwt", "passphrase", "passwd", "password", "privatekey",
-	"secret", "secretaccesskey", "secretkey", "signingkey", "sharedkey",
+	"accesskey", "accesstoken", "apikey", "apitoken", "authorization", "authtoken", "bearertoken", "clientassertion", "credential", "idtoken",
+	"jwt", "passphrase", "passwd", "password", "privatekey", "privatetoken", "refreshtoken", "secret", "secretaccesskey", "secretkey",
+	"securitytoken", "sessiontoken", "sharedkey", "signature", "signingkey",
 }
 
 // secretNames are secret as a whole name.
 var secretNames = map[string]bool{
 	"accesskeyid": true, "awsaccesskeyid": true, "authkey": true, "bearer": true, "codeverifier": true, "cookie": true, "credentials": true,
 	"cookies": true, "googleaccessid": true, "otp": true, "passcode": true, "pwd": true, "session": true, "sessionid": true,
-	"setcookie": true, "sig": true, "signature": true, "xamzsignature": true, "xgoogsignature": true,
+	"setcookie": true, "sig": true,
 }
 
 // cursorWords tell a token that continues a list from one that opens a door.
-var cursorWords = []string{"page", "next", "prev", "sync", "contin", "cursor", "skip", "pagin", "start", "resum", "delta", "position", "offset", "change"}
+var cursorWords = []string{"page", "next", "previous", "sync", "continu", "cursor", "skip", "pagina", "start", "resum", "delta", "position", "offset"}
 
 // secretName reports whether the value of a field, a parameter or a header of
 // that name is a secret, however it is spelt: access_token, accessToken,
@@ -53,6 +54,9 @@ func secretName(name []byte) bool {
 	if !ok {
 		return false
 	}
+	if rest == "prev" || rest == "change" || rest == "changes" {
+		return false
+	}
 	for _, word := range cursorWords {
 		if strings.Contains(rest, word) {
 			return false
@@ -71,8 +75,9 @@ func wordByte(c byte) bool {
 // and forms; in a loose text, which is not known to be anything, also
 // name: value, "name": "value" and <name>value</name>.
 func named(text []byte, loose bool) (found []span) {
+	past := 0 // the end of the last value
 	for i, c := range text {
-		if c != '=' && (!loose || c != ':' && c != '>') {
+		if i < past || c != '=' && (!loose || c != ':' && c != '>') {
 			continue
 		}
 		end := i
@@ -90,7 +95,7 @@ func named(text []byte, loose bool) (found []span) {
 			switch is := string(text[from:to]); is {
 			case "null", "true", "false", "{", "[":
 			default:
-				found = append(found, span{from: from, to: to, secret: is})
+				found, past = append(found, span{from: from, to: to, secret: is}), to
 			}
 		}
 	}

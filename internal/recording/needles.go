@@ -97,36 +97,57 @@ func encoded(text string, encodings ...*base64.Encoding) (all []string) {
 	return slices.Compact(all)
 }
 
-// in finds the needle in a text.
-func (n needle) in(text []byte, is kind) (found []span) {
-	if n.word && is == name {
-		return nil
+// needles are looked for all at once, by their first bytes.
+type needles struct {
+	all     []needle
+	byFirst [256][]needle
+}
+
+func newNeedles(all []needle) *needles {
+	s := &needles{all: all}
+	for _, n := range all {
+		s.byFirst[n.text[0]] = append(s.byFirst[n.text[0]], n)
 	}
-	for at := 0; ; {
-		i := bytes.Index(text[at:], n.text)
-		if i < 0 {
-			return found
-		}
-		from := at + i
-		to := from + len(n.text)
-		at = from + 1
-		if n.word && (from > 0 && wordByte(text[from-1]) || to < len(text) && wordByte(text[to])) {
-			continue
-		}
-		if n.run {
-			for from > 0 && base64Byte(text[from-1]) {
-				from--
+	return s
+}
+
+// in finds the credentials in a text.
+func (s *needles) in(text []byte, is kind) (found []span) {
+	end := 0 // of the last one: what begins in it is replaced already
+	for i, c := range text {
+		for _, n := range s.byFirst[c] {
+			if i < end && (n.run || i+len(n.text) <= end) {
+				continue
 			}
-			for to < len(text) && base64Byte(text[to]) {
-				to++
-			}
-			for to < len(text) && text[to] == '=' {
-				to++
+			if sp, ok := n.at(text, i, is); ok {
+				found, end = append(found, sp), sp.to
 			}
 		}
-		found = append(found, span{from: from, to: to, secret: n.secret})
-		at = max(at, to)
 	}
+	return found
+}
+
+// at returns what is to be replaced if the needle is in the text at i.
+func (n needle) at(text []byte, i int, is kind) (span, bool) {
+	if !bytes.HasPrefix(text[i:], n.text) {
+		return span{}, false
+	}
+	from, to := i, i+len(n.text)
+	if n.word && (is == name || from > 0 && wordByte(text[from-1]) || to < len(text) && wordByte(text[to])) {
+		return span{}, false
+	}
+	if n.run {
+		for from > 0 && base64Byte(text[from-1]) {
+			from--
+		}
+		for to < len(text) && base64Byte(text[to]) {
+			to++
+		}
+		for to < len(text) && text[to] == '=' {
+			to++
+		}
+	}
+	return span{from: from, to: to, secret: n.secret}, true
 }
 
 // base64Byte leaves the slash out: it is in paths as well, and what is beyond

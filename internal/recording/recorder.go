@@ -171,7 +171,7 @@ func (t tap) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	if b, ok := resp.Body.(interface{ Bytes() []byte }); ok {
-		t.rec.answered(e, resp, b.Bytes(), true)
+		t.rec.answered(e, resp, bytes.Clone(b.Bytes()), true)
 		return resp, nil
 	}
 	t.rec.answered(e, resp, nil, false)

@@ -25,7 +25,7 @@ var placeholders = regexp.MustCompile(placeholder + `(?:-[0-9]+)?`)
 // The same secret is replaced by the same text everywhere, so that a request
 // that repeats part of an answer still does.
 type Scrubber struct {
-	needles []needle
+	needles *needles
 	wide    [][]byte // the credentials in UTF-16
 	guesses bool     // look for more than the credentials
 	given   map[string]string
@@ -36,12 +36,12 @@ var errUnscrubbed = errors.New("it holds a secret in a form that cannot be scrub
 
 // NewScrubber returns a scrubber of the credentials, by their keys.
 func NewScrubber(credentials map[string]string) (*Scrubber, error) {
-	needles, err := needlesOf(credentials)
+	all, err := needlesOf(credentials)
 	if err != nil {
 		return nil, err
 	}
-	s := &Scrubber{needles: needles, guesses: true, given: map[string]string{}}
-	for _, n := range needles {
+	s := &Scrubber{needles: newNeedles(all), guesses: true, given: map[string]string{}}
+	for _, n := range all {
 		if string(n.text) == n.secret && !n.word {
 			little, big := utf16Of(n.secret)
 			s.wide = append(s.wide, little, big)
@@ -69,10 +69,37 @@ func (s *Scrubber) Body(body []byte) ([]byte, error) {
 		return body, err
 	}
 	out := s.replace(body, s.inBody(body))
-	if s.known().holds(out) {
+	if s.known().holds(out) || s.broken(out) {
 		return nil, errUnscrubbed
 	}
 	return out, nil
+}
+
+// surelyBroken is how long a spelling must be that is looked for across lines.
+const surelyBroken = 16
+
+// broken reports whether a credential is in the body with line breaks in the
+// middle of it, as in wrapped base64.
+func (s *Scrubber) broken(body []byte) bool {
+	if bytes.IndexByte(body, '\n') < 0 && !bytes.Contains(body, []byte(`\n`)) {
+		return false
+	}
+	joined := make([]byte, 0, len(body))
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case c == '\r' || c == '\n' || c == ' ' || c == '\t':
+		case c == '\\' && i+1 < len(body) && (body[i+1] == 'n' || body[i+1] == 'r'):
+			i++
+		default:
+			joined = append(joined, c)
+		}
+	}
+	for _, n := range s.needles.all {
+		if len(n.text) >= surelyBroken && bytes.Contains(joined, n.text) {
+			return true
+		}
+	}
+	return false
 }
 
 // Text returns a URL, a header's value or an error's text without its secrets.
@@ -103,9 +130,12 @@ func (s *Scrubber) inBody(body []byte) []span {
 	if s.guesses {
 		found = privateKeys(body) // they have many lines
 	}
-	for _, n := range s.needles {
+	for _, n := range s.needles.all {
 		if bytes.IndexByte(n.text, '\n') >= 0 {
-			found = append(found, n.in(body, loose)...)
+			each(body, string(n.text), func(at int) int {
+				found = append(found, span{from: at, to: at + len(n.text), secret: n.secret})
+				return at + len(n.text)
+			})
 		}
 	}
 	for from := 0; from < len(body); {
@@ -164,9 +194,7 @@ func (s *Scrubber) inText(text []byte, is kind, depth int) []span {
 
 // plainly finds the secrets of a text that is taken as it is.
 func (s *Scrubber) plainly(text []byte, is kind) (found []span) {
-	for _, n := range s.needles {
-		found = append(found, n.in(text, is)...)
-	}
+	found = s.needles.in(text, is)
 	if !s.guesses {
 		return found
 	}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 // canary is a token with everything that some encoding spells in its own way.
@@ -177,8 +178,9 @@ func TestUnscrubbable(t *testing.T) {
 		w.Close()
 		return b.Bytes()
 	}
-	s := scrubber(t, map[string]string{"token": "the-token"})
+	s := scrubber(t, map[string]string{"token": "the-token", "password": "another-longer-token"})
 	little, big := utf16Of("x,the-token\n")
+	wrapped := base64.StdEncoding.EncodeToString([]byte("somebody:another-longer-token"))
 	for name, test := range map[string]struct {
 		body []byte
 		want error
@@ -190,6 +192,8 @@ func TestUnscrubbable(t *testing.T) {
 		"gzip, harmless":   {packed("a,b"), nil},
 		"gzip, cut":        {packed("a,b")[:15], errPacked},
 		"gzip within gzip": {packed(string(packed("the-token"))), errPacked},
+		"wrapped":          {[]byte("x: " + wrapped[:25] + "\r\n " + wrapped[25:]), errUnscrubbed},
+		"wrapped in JSON":  {[]byte(`{"x":"` + wrapped[:25] + `\n` + wrapped[25:] + `"}`), errUnscrubbed},
 		"zstandard":        {[]byte("\x28\xb5\x2f\xfd...."), errPacked},
 	} {
 		out, err := s.Body(test.body)
@@ -203,6 +207,65 @@ func TestUnscrubbable(t *testing.T) {
 	}
 	if _, err := NewScrubber(map[string]string{"token": "abc"}); err == nil || strings.Contains(err.Error(), "abc") {
 		t.Errorf("got %v, want an error that says that it is too short", err)
+	}
+}
+
+func TestSecretNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"access_token": true, "accessToken": true, "X-Access-Token": true, "page_access_token": true, "refresh_token": true, "client_secret": true,
+		"password": true, "db_password": true, "api_key": true, "apikey": true, "Api-Key": true, "authorization": true, "Private-Token": true,
+		"token": true, "secret": true, "sig": true, "X-Amz-Signature": true, "X-Amz-Credential": true, "X-Amz-Security-Token": true,
+		"exchange_token": true, "preview_token": true, "webhook_secret": true, "secretAccessKey": true,
+		"pageToken": false, "next_page_token": false, "nextSyncToken": false, "$skiptoken": false, "continuation_token": false, "start_token": false,
+		"change_token": false, "prev_token": false, "starting_token": false, "cursor": false,
+		"key": false, "id": false, "keys": false, "tokens": false, "signed": false, "passwords_total": false, "": false, "a": false,
+	} {
+		if got := secretName([]byte(name)); got != want {
+			t.Errorf("%q: got %v, want %v", name, got, want)
+		}
+	}
+}
+
+// A body made to be slow is done with in the time of any other: nothing is
+// looked at once more for each time that it repeats.
+func TestHostileBodies(t *testing.T) {
+	s := scrubber(t, map[string]string{"token": "the-token", "username": "bob1", "password": "aaaa"})
+	for _, unit := range []string{
+		"a", "eyJ", "ghp_", "xoxb-", "token=", "token:", "token='", `"token":"`, "<token>", "%25", "%2525252525", `\\`, `\u0026amp;%255c`, "&amp;amp;",
+		"://a@", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "the-token", "dGhlLXRva2Vu", "bearer a", `{"a":`, "{}\n",
+	} {
+		text := strings.Repeat(unit, 256<<10/len(unit))
+		quoted, err := json.Marshal(map[string]string{"a": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, body := range [][]byte{[]byte(text), quoted} {
+			began := time.Now()
+			s.Body(body)
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("%q, repeated: %v", unit, took)
+			}
+		}
+	}
+}
+
+func BenchmarkBody(b *testing.B) {
+	s, err := NewScrubber(map[string]string{"username": "alice-b", "password": "c4nary-of-the-operator"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	record := `{"id":123456789,"title":"Something went wrong at \"start\"","url":"https:\/\/api.x.test\/repos\/a\/b\/issues\/12?page=2&per_page=100","user":{"login":"bob","id":7,"admin":false},"body":"It says 100% and a\\nb, see <a href='x'>here<\/a> &amp; there","created_at":"2026-01-02T03:04:05Z"},`
+	json := []byte("[" + strings.Repeat(record, 4000) + "0]")
+	csv := bytes.Repeat([]byte("1,2026-01-02T03:04:05Z,\"a, b\",Something went wrong,12.50\n"), 20000)
+	for name, body := range map[string][]byte{"json": json, "csv": csv} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				if _, err := s.Body(body); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

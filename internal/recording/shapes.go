@@ -29,6 +29,14 @@ var shapes = []shape{
 	{"dop_v1_", 16, true}, {"npm_", 30, false}, {"hf_", 30, false}, {"pypi-", 30, false}, {"ATATT3", 30, false}, {"dckr_pat_", 16, true},
 }
 
+// shapesByFirst are the shapes by their first bytes.
+var shapesByFirst = func() (by [256][]shape) {
+	for _, s := range shapes {
+		by[s.prefix[0]] = append(by[s.prefix[0]], s)
+	}
+	return by
+}()
+
 func keyByte(c byte) bool {
 	return wordByte(c) || c == '-' || c == '.' || c == '/' || c == '+' || c == '='
 }
@@ -37,20 +45,14 @@ func keyByte(c byte) bool {
 // is called: the shapes, JSON Web Tokens (RFC 7519), private keys (RFC 7468),
 // the user of a URL, and credentials with their scheme (RFC 7235).
 func shaped(text []byte) (found []span) {
-	for _, s := range shapes {
-		each(text, s.prefix, func(at int) int {
-			if !s.inside && at > 0 && wordByte(text[at-1]) {
-				return 0
-			}
-			end := at + len(s.prefix)
-			for end < len(text) && (wordByte(text[end]) || text[end] == '-' || text[end] == '.') {
-				end++
-			}
-			if end-at-len(s.prefix) >= s.min {
+	for at := 0; at < len(text); at++ {
+		for _, s := range shapesByFirst[text[at]] {
+			if end := s.at(text, at); end > 0 {
 				found = append(found, span{from: at, to: end, secret: string(text[at:end])})
+				at = end - 1
+				break
 			}
-			return end
-		})
+		}
 	}
 	each(text, "eyJ", func(at int) int {
 		end, dots := webToken(text, at)
@@ -70,6 +72,23 @@ func shaped(text []byte) (found []span) {
 		return end
 	})
 	return append(append(found, privateKeys(text)...), schemed(text)...)
+}
+
+// at returns where a key of the shape that begins at i ends; 0 if there is none.
+func (s shape) at(text []byte, i int) (end int) {
+	if end = i + len(s.prefix); end > len(text) || string(text[i:end]) != s.prefix {
+		return 0
+	}
+	if !s.inside && i > 0 && wordByte(text[i-1]) {
+		return 0
+	}
+	for end < len(text) && (wordByte(text[end]) || text[end] == '-' || text[end] == '.') {
+		end++
+	}
+	if end-i-len(s.prefix) < s.min {
+		return 0
+	}
+	return end
 }
 
 // longestKey is how long a private key may be.
