@@ -79,7 +79,7 @@ var house = map[string]row{
 
 	"internal/bench":          {}, // benchmarks only
 	"internal/casebook":       {},
-	"internal/outside":        {theirs: []string{"github.com/jackc/pgx/v5"}}, // servers of others, for tests
+	"internal/outside":        {}, // servers of others, for tests
 	"internal/pgtest":         {theirs: []string{"github.com/jackc/pgx/v5"}},
 	"internal/pgtest/pgserve": {ours: []string{"internal/pgtest"}},
 }
