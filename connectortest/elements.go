@@ -163,7 +163,10 @@ func (p *play) bad() {
 	}
 	p.calm()
 	for _, k := range mended {
-		p.world.edit(k)
+		if p.editable(k.stream) {
+			p.tick()
+			p.world.edit(k)
+		}
 	}
 	p.well(how{full: !p.edits})
 	p.compare(!p.edits)
@@ -182,6 +185,9 @@ func (p *play) accounted() {
 		data = append(data, string(r.Data))
 	}
 	for text, k := range p.world.bad {
+		if p.append(k.stream) && p.world.shown[k].rev > 0 {
+			continue // it is stored, and the first copy stays
+		}
 		if p.world.poisoned[k] != text || have[text] || slices.ContainsFunc(data, func(d string) bool { return strings.Contains(text, d) && len(d) > 8 }) {
 			continue
 		}
@@ -255,8 +261,9 @@ func empties(p *play) {
 		}
 		p.well(how{})
 		p.compare(false)
-		for _, at := range p.lists() {
-			for range 2*p.size + 1 {
+		for range 2*p.size + 1 {
+			p.tick()
+			for _, at := range p.lists() {
 				p.world.create(at)
 			}
 		}

@@ -128,17 +128,6 @@ func late(p *play) {
 	p.settle()
 }
 
-// alive returns the live items of a list that were or were not listed so far.
-func (p *play) alive(at list, listed bool) []Item {
-	var out []Item
-	for _, it := range p.world.live(at) {
-		if (p.world.seen(it).rev > 0) == listed {
-			out = append(out, it)
-		}
-	}
-	return out
-}
-
 func changes(p *play) {
 	p.populateAll()
 	p.well(how{})

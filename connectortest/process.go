@@ -219,7 +219,9 @@ func random(p *play) {
 		case 2:
 			h.budget = k
 		case 3:
-			h.full = true
+			// What moves to the front of a list, newest first, after the front
+			// was read is not listed by that walk: a full one takes it for gone.
+			h.full = p.name != "" && p.stream.Order != syncd.Descending
 		case 4:
 			p.wire.answer = p.refuseFrom(k, 500, new(int))
 		case 5:

@@ -2,7 +2,7 @@ package connectortest
 
 // bound is what to look at where a request asked for too little.
 const bound = "which records a request asks for: what changed at or after req.Since, rounded towards the past to what the provider's filter can tell apart. " +
-	"Is the bound exclusive (\"after\" in place of \"since\", \">\" in place of \">=\")? Is it rounded up?"
+	"Is the bound exclusive (\"after\" in place of \"since\", \">\" in place of \">=\")? Is it rounded up? If times are exact to the second only, is that Stream.Precision?"
 
 // moved is what to look at where a list that moves lost a record.
 const moved = "how the list is followed while it moves. Page numbers and offsets over a list sorted by the time of the last change skip records: each change takes one off an earlier page, " +
