@@ -78,9 +78,14 @@ func (s *Scrubber) Body(body []byte) ([]byte, error) {
 // surelyBroken is how long a spelling must be that is looked for across lines.
 const surelyBroken = 16
 
-// broken reports whether a credential is in the body with line breaks in the
-// middle of it, as in wrapped base64.
+// broken reports whether a credential is in the body across what it is made of:
+// several JSON values, or several lines, as in wrapped base64.
 func (s *Scrubber) broken(body []byte) bool {
+	for _, n := range s.needles.all {
+		if !n.word && bytes.Contains(body, n.text) {
+			return true
+		}
+	}
 	if bytes.IndexByte(body, '\n') < 0 && !bytes.Contains(body, []byte(`\n`)) {
 		return false
 	}
