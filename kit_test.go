@@ -358,4 +358,7 @@ func TestToken(t *testing.T) {
 	if got, err := Token([]byte(`{"meta":{"page":{"next":"B"}}}`), "meta.page.next"); got != "B" || err != nil {
 		t.Errorf("nested: got %q %v", got, err)
 	}
+	if got, err := Token([]byte(`{"meta":null}`), "meta.page.next"); got != "" || err != nil {
+		t.Errorf("below null: got %q %v", got, err)
+	}
 }

@@ -5,8 +5,10 @@ import (
 	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/connectors/csv"
 	"github.com/syncdhq/syncd/connectors/github"
+	"github.com/syncdhq/syncd/connectors/notion"
 	"github.com/syncdhq/syncd/connectors/rest"
 	"github.com/syncdhq/syncd/connectors/sample"
+	"github.com/syncdhq/syncd/connectors/slack"
 	"github.com/syncdhq/syncd/providers"
 )
 
@@ -16,6 +18,8 @@ var All = []syncd.Connector{
 	csv.Connector(),
 	github.Connector(),
 	providers.Connector("hacker_news"),
+	notion.Connector(),
 	rest.Connector(),
 	sample.Connector(),
+	slack.Connector(),
 }

@@ -10,6 +10,7 @@
 # how to, and goes on without the tests that need it. The environment:
 #
 #   SYNCD_REQUIRE_POSTGRES=1   do not go on without
+#   SYNCD_REQUIRE_OUTSIDE=1    do not go on without the servers of others (scripts/outside.sh installs them)
 #   SYNCD_TEST_POSTGRES=URL    use this server: a database in it, from which others can be created
 set -euo pipefail
 cd "$(dirname "$0")/.."

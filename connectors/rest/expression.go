@@ -193,19 +193,12 @@ func (e *expression) texts(env map[string]any) ([]string, error) {
 	return nil, fmt.Errorf("%s: it comes to %s, not to a list", clip(e.source), kindOf(v))
 }
 
-// lookup returns the bytes at the expression's place, without its first step,
-// in a JSON value. Nil is for what is not there, or lies below null.
+// lookup returns the bytes at a place in a JSON value; nil is for what is not there.
 func lookup(value []byte, steps []string) ([]byte, error) {
-	for _, step := range steps {
-		if len(value) == 0 || string(value) == "null" {
-			return nil, nil
-		}
-		var err error
-		if value, err = rawjson.Lookup(value, step); err != nil {
-			return nil, err
-		}
+	if len(value) == 0 {
+		return nil, nil
 	}
-	return value, nil
+	return rawjson.Lookup(value, steps...)
 }
 
 func clip(s string) string {

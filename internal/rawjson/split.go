@@ -55,10 +55,13 @@ func elements(text []byte, visit func(element []byte) error) error {
 	return s.end(end)
 }
 
-// Lookup returns the value at path, or nil if there is none. Of a key that
-// occurs twice the last counts, as in encoding/json.
+// Lookup returns the value at path, or nil if there is none: below null there
+// is nothing. Of a key that occurs twice the last counts, as in encoding/json.
 func Lookup(text []byte, path ...string) ([]byte, error) {
 	for _, name := range path {
+		if string(text) == "null" {
+			return nil, nil
+		}
 		var found []byte
 		err := Fields(text, func(key, value []byte) error {
 			if KeyIs(key, name) {
