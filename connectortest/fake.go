@@ -87,6 +87,7 @@ func (w *World) Each(page []Item, render func(Item) string) []string {
 	w.longest = max(w.longest, len(page))
 	if len(page) > 0 {
 		w.served = list{page[0].Stream, page[0].Part}
+		w.edge = page[len(page)-1].key()
 	}
 	w.mu.Unlock()
 	if infect != nil && len(page) > 0 {
@@ -116,6 +117,7 @@ func (w *World) element(it Item, text string) (string, bool) {
 		w.bad[spoiled] = k
 		return spoiled, true
 	}
-	w.shown[k] = sight{text, it.Rev}
+	w.shown[k] = sight{text, it.Rev, w.run}
+	w.past[text] = true
 	return text, true
 }

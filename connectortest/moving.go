@@ -6,8 +6,6 @@ import (
 	"github.com/syncdhq/syncd"
 )
 
-const ascending = syncd.Ascending
-
 // populateAll makes the items of several pages in each list.
 func (p *play) populateAll() {
 	for _, at := range p.lists() {
@@ -16,6 +14,9 @@ func (p *play) populateAll() {
 }
 
 func wholeList(p *play) {
+	if p.stream.Order == syncd.Ascending {
+		p.sc.look += ". " + orderLook + ". Also " + bound
+	}
 	p.populateAll()
 	p.well(how{})
 	p.compare(false)
@@ -78,28 +79,6 @@ func manyTies(p *play) {
 	}
 	p.well(how{})
 	p.compare(false)
-	p.settle()
-}
-
-// orderOverPages makes lists of three pages that are in order each, in the
-// order of creation, and the latest comes first. Whoever lists by creation and
-// promises Ascending goes on from the end of the first.
-func orderOverPages(p *play) {
-	grain := p.world.grain(p.name)
-	for _, at := range p.lists() {
-		start := p.world.stamp(p.name).Add(-time.Hour * 24)
-		created := start.Add(-time.Duration(10*p.size) * grain)
-		for page := range 3 {
-			for i := range p.size {
-				k := time.Duration((2-page)*p.size + i)
-				it := p.world.add(at, created.Add(time.Duration(page*p.size+i)*grain), start.Add(k*grain))
-				if p.world.mark(it) != syncd.At(it.Changed) {
-					return // marks are of something else: there is no such disorder
-				}
-			}
-		}
-	}
-	p.goes(how{})
 	p.settle()
 }
 
@@ -166,7 +145,7 @@ func (p *play) shift(moved map[itemKey]int, choose func(read, unread []Item) []I
 		for _, it := range w.live(at) {
 			switch {
 			case moved[it.key()] > 1:
-			case w.seen(it).rev == it.Rev:
+			case p.read(it):
 				read = append(read, it)
 			default:
 				unread = append(unread, it)
@@ -181,6 +160,12 @@ func (p *play) shift(moved map[itemKey]int, choose func(read, unread []Item) []I
 	}
 }
 
+// read reports whether an item as it is now was listed in this run.
+func (p *play) read(it Item) bool {
+	seen := p.world.seen(it)
+	return seen.rev == it.Rev && seen.run == p.world.run
+}
+
 // churn makes the next walk one of several pages.
 func (p *play) churn() {
 	for _, at := range p.lists() {
@@ -191,13 +176,13 @@ func (p *play) churn() {
 
 func (p *play) churnList(at list) {
 	w := p.world
-	grain := w.grain(at.stream)
+	step := p.step(at.stream)
 	n := 2*p.size + 1
 	live := w.live(at)
-	wait(time.Duration(n) * grain)
+	wait(time.Duration(n) * step)
 	end := w.stamp(at.stream)
 	for i := range n {
-		t := end.Add(time.Duration(i-n+1) * grain)
+		t := end.Add(time.Duration(i-n+1) * step)
 		if p.finds(at.stream) && len(live) >= n {
 			w.change(live[scatter(i, n)].key(), t, func(*Item) {})
 			continue
@@ -227,15 +212,14 @@ func deletions(p *play) {
 	}
 }
 
-// removeRead deletes an item that was read already: the last one that was, or
-// an early one.
+// removeRead deletes an item that was read in this run: the last one of a
+// page, by whose id some lists are followed, or an early one.
 func (p *play) removeRead(at list, last bool) {
-	items := Oldest(p.world.live(at))
-	if last {
-		items = Newest(items)
-	}
-	for _, it := range items {
-		if p.world.seen(it).rev == it.Rev {
+	p.world.mu.Lock()
+	edge := p.world.edge
+	p.world.mu.Unlock()
+	for _, it := range Oldest(p.world.live(at)) {
+		if p.read(it) && last == (it.key() == edge) {
 			p.world.remove(it.key())
 			return
 		}

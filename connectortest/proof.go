@@ -325,9 +325,7 @@ func (p *play) goes(h how) run.Result {
 func (p *play) promise() {
 	for _, note := range p.last.Notes {
 		if strings.Contains(note, "order as the connector promises") {
-			p.fail("Stream.Order: which order the request asks for, and whether the list is in that order by the very times that become marks, over all pages; "+
-				"Ascending also promises that what is older than req.Since is left out. Promise Unordered if the provider does not",
-				"the records did not come in the order %q that the stream promises; requests: %s", p.stream.Order, p.requests())
+			p.fail(orderLook, "the records did not come in the order %q that the stream promises; requests: %s", p.stream.Order, p.requests())
 			panic(stop{})
 		}
 	}
@@ -364,10 +362,10 @@ func (p *play) calm() {
 // order than they were created in.
 func (p *play) populate(at list, n int) []Item {
 	w := p.world
-	grain := w.grain(at.stream)
-	start := w.stamp(at.stream).Add(-time.Duration(3*n+7200) * max(grain, time.Second))
+	step := p.step(at.stream)
+	start := w.stamp(at.stream).Add(-time.Duration(3*n+7200) * max(step, time.Second))
 	for i := range n {
-		t := start.Add(time.Duration(i) * grain)
+		t := start.Add(time.Duration(i) * step)
 		w.add(at, t, t)
 	}
 	if !p.editable(at.stream) {
@@ -376,9 +374,17 @@ func (p *play) populate(at list, n int) []Item {
 	items := w.live(at)
 	for i := range n {
 		it := items[scatter(i, n)]
-		w.change(it.key(), start.Add(time.Duration(n+i)*grain), func(*Item) {})
+		w.change(it.key(), start.Add(time.Duration(n+i)*step), func(*Item) {})
 	}
 	return w.live(at)
+}
+
+// step is the time between two changes of a list, so long that a page holds
+// more than the stream's overlap: what is read again must not mend what was lost.
+func (p *play) step(stream string) time.Duration {
+	grain := p.world.grain(stream)
+	step := p.world.streams[stream].Overlap/time.Duration(max(p.size, 1)) + grain
+	return step.Truncate(grain)
 }
 
 // editable reports whether items of the stream change.

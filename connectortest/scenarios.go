@@ -9,6 +9,11 @@ const moved = "how the list is followed while it moves. Page numbers and offsets
 	"and all behind it move forward by one. Declare Order: Ascending, if the list is oldest change first and honours Since (the engine then asks from the last mark again); " +
 	"else follow tokens or the last record's id, in the order of what never changes"
 
+// orderLook is what to look at where a list is not in its order.
+const orderLook = "Stream.Order: does the request ask for the order that is promised, and is the list in that order by the very times that become marks, over all its pages? " +
+	"Ascending also promises that Since is honoured: the engine goes on from the last mark of each page, and what later pages hold from before it is lost. " +
+	"Promise Unordered if the provider does not"
+
 // all are the scenarios, in the order in which they are played: those first
 // whose findings say most.
 var all = []scenario{
@@ -39,12 +44,6 @@ var all = []scenario{
 		name: "more ties than a page", fits: timed, do: manyTies,
 		story: "more records than a page holds were created in one moment, and one more after they had been read",
 		look:  bound + ". And how a page full of ties is followed: by the provider's token, and not by the time of its last record",
-	},
-	{
-		name: "order over pages", fits: ordered, do: orderOverPages,
-		story: "its records were created so that each page by itself is oldest change first, but not all of them together, unless the request asks for that order",
-		look: "Stream.Order: is the list really oldest change first over all its pages, and does the request ask for that? " +
-			"A list in another order that honours Since loses all that later pages hold from before the last mark of a page",
 	},
 	{
 		name: "late rows", fits: overlapping, do: late,
@@ -183,16 +182,6 @@ func timed(p *proof) string {
 		return "marks are sequence numbers"
 	case !p.marked:
 		return "records have no marks"
-	}
-	return ""
-}
-
-func ordered(p *proof) string {
-	switch {
-	case p.stream.Order != ascending:
-		return "the stream does not promise to be ascending"
-	case p.stream.Sequence:
-		return "marks are sequence numbers"
 	}
 	return ""
 }

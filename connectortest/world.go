@@ -28,12 +28,15 @@ type World struct {
 	shown    map[itemKey]sight  // as last rendered
 	poisoned map[itemKey]string // elements that are given out in place of items
 	bad      map[string]itemKey // those that were given out so far
+	past     map[string]bool    // all texts of elements that were right
 	hidden   map[itemKey]bool   // items that are on the provider's pages and that the user may not see
 	deleted  map[itemKey]int    // how often the provider deleted it
 	served   list               // of the page that was rendered last
+	edge     itemKey            // the last item of that page
 	longest  int                // elements on one page so far
 	pages    int                // pages of elements in this run
-	tokens   int                // sync tokens that were asked with
+	run      int
+	tokens   int // sync tokens that were asked with
 
 	// Set between runs only: infect may poison and hide items of the nth page
 	// of the run before it is rendered, mix may change its elements.
@@ -52,6 +55,7 @@ type itemKey struct {
 type sight struct {
 	text string
 	rev  int
+	run  int // that it was rendered in last
 }
 
 // An Item is one thing at the provider in its present state.
@@ -138,6 +142,7 @@ func (w *World) start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pages = 0
+	w.run++
 }
 
 // quiet ends all mischief inside of lists; what was hidden stays so.
