@@ -74,7 +74,7 @@ type Queue interface {
 	// Reschedule sets next_at and due_at of a source that nobody runs.
 	Reschedule(ctx context.Context, key Key, nextAt, dueAt time.Time) error
 
-	// Remove deletes a source with its cursors and rejects; with purge, its
+	// Remove deletes a source with its cursors, rejects and credential; with purge, its
 	// records, changes and runs as well, in bounded steps. A source that is
 	// being run is a *LeasedError.
 	Remove(ctx context.Context, key Key, purge bool) error
@@ -84,6 +84,7 @@ type Queue interface {
 const (
 	PausedOperator = "operator" // syncd sources pause
 	PausedRemoved  = "removed"  // it is no longer in the configuration
+	PausedAuth     = "auth"     // the provider wants the user to connect again
 )
 
 // A Spec is what the configuration says of a source, as far as the store must know it.

@@ -72,6 +72,7 @@ type Store interface {
 	Pages
 	Queue
 	Catalog
+	Credentials
 
 	// Migrate brings the schema up to date and returns the migrations that it
 	// applied, in order. Any number of daemons may call it at once. A schema

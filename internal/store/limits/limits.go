@@ -79,6 +79,25 @@ func Spec(s store.Spec) error {
 	return nil
 }
 
+// Credential reports, as a *store.DataError, why a credential can't be stored.
+func Credential(c store.Credential) error {
+	if err := Key(c.Key); err != nil {
+		return err
+	}
+	if len(c.Sealed) == 0 {
+		return refuse(fmt.Errorf("there is nothing sealed"))
+	}
+	if err := text("key's id", c.KeyID, 1, 64); err != nil {
+		return err
+	}
+	for _, t := range []struct{ name, value string }{{"kind", c.Kind}, {"identity", c.Identity}, {"refusal", c.Refused}} {
+		if err := text(t.name, t.value, 0, -1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Reason reports, as a *store.DataError, why a source can't be paused for it.
 func Reason(reason string) error { return text("reason", reason, 1, -1) }
 

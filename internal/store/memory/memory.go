@@ -30,6 +30,8 @@ type Store struct {
 	runs       map[string]*store.Run
 	ticks      map[tickKey]string // id of the run
 	changes    []change
+
+	credentials map[store.Key]store.Credential
 }
 
 var _ store.Store = (*Store)(nil)
@@ -87,6 +89,8 @@ func New(clock func() time.Time) *Store {
 		rejectIDs: map[rejectKey]int64{},
 		runs:      map[string]*store.Run{},
 		ticks:     map[tickKey]string{},
+
+		credentials: map[store.Key]store.Credential{},
 	}
 }
 

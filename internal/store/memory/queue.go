@@ -171,6 +171,7 @@ func (s *Store) Remove(ctx context.Context, key store.Key, purge bool) error {
 	}
 	delete(s.sources, key)
 	delete(s.cursors, key)
+	delete(s.credentials, key)
 	maps.DeleteFunc(s.rejects, func(_ int64, r *store.Reject) bool { return r.Key == key })
 	maps.DeleteFunc(s.rejectIDs, func(k rejectKey, _ int64) bool { return k.key == key })
 	if purge {

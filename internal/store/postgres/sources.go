@@ -97,7 +97,7 @@ func removeSource(ctx context.Context, tx pgx.Tx, key store.Key) error {
 	if busy {
 		return &store.LeasedError{Key: key, Owner: owner, Until: moment(until)}
 	}
-	for _, table := range []string{"cursors", "rejects", "sources"} {
+	for _, table := range []string{"cursors", "rejects", "credentials", "sources"} {
 		if _, err := tx.Exec(ctx, "DELETE FROM "+table+" WHERE "+ofSource, key.User, key.Provider); err != nil {
 			return err
 		}

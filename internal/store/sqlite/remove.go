@@ -19,8 +19,8 @@ const (
 // removeLease is for how long a step holds the source's lease.
 const removeLease = time.Minute
 
-// Remove implements store.Queue. It takes the lease, deletes the cursors first
-// and the source last. One that is cut leaves a source that reads everything
+// Remove implements store.Queue. It takes the lease, deletes cursors and
+// credential first and the source last. One that is cut leaves a source that reads everything
 // anew, or that is removed by the next Remove.
 func (s *Store) Remove(ctx context.Context, key store.Key, purge bool) error {
 	lease, err := s.beginRemoval(ctx, key)
@@ -63,7 +63,7 @@ func (s *Store) Remove(ctx context.Context, key store.Key, purge bool) error {
 	return nil
 }
 
-// beginRemoval takes the lease and deletes the cursors.
+// beginRemoval takes the lease and deletes the cursors and the credential.
 func (s *Store) beginRemoval(ctx context.Context, key store.Key) (store.Lease, error) {
 	lease := store.Lease{Key: key, Owner: "removal"}
 	err := s.transact(ctx, func(ctx context.Context, w *writer) error {
@@ -75,6 +75,9 @@ func (s *Store) beginRemoval(ctx context.Context, key store.Key) (store.Lease, e
 		c, err := take(ctx, w, &src, lease.Owner, now, removeLease)
 		if err == nil {
 			_, err = w.exec(ctx, "DELETE FROM cursors WHERE "+ofSource, key.User, key.Provider)
+		}
+		if err == nil {
+			_, err = w.exec(ctx, "DELETE FROM credentials WHERE "+ofSource, key.User, key.Provider)
 		}
 		lease = c.Lease
 		return fail(err, "remove source %s", key)

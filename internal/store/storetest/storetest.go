@@ -59,6 +59,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"pause", pauseCases},
 		{"remove", removeCases},
 		{"catalog", catalogCases},
+		{"credentials", credentialCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
