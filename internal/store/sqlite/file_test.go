@@ -185,7 +185,8 @@ func TestMigrateRefuses(t *testing.T) {
 		t.Errorf("a new file: got %+v, %v, want nothing applied", list, err)
 	}
 	for _, c := range []struct{ name, change, want string }{
-		{"newer", "INSERT INTO schema_migrations VALUES (98, 'next', 'x', 0), (99, 'later', 'x', 0)", fmt.Sprintf("the schema is at migration 0099_later, this program knows %04d at most", len(list))},
+		{"newer", fmt.Sprintf("INSERT INTO schema_migrations VALUES (%d, 'next', 'x', 0), (%d, 'later', 'x', 0)", len(list)+1, len(list)+2),
+			fmt.Sprintf("the schema is at migration %04d_later, this program knows %04d at most", len(list)+2, len(list))},
 		{"other checksum", "UPDATE schema_migrations SET checksum = 'x' WHERE number = 1", "was applied from a file that differs"},
 		{"gap", "DELETE FROM schema_migrations WHERE number = 1", "migration 0001 is missing"},
 	} {
