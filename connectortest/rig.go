@@ -26,17 +26,14 @@ var owner = store.Key{User: "alice", Provider: "provider"}
 // api returns what the connector, or its options, say of the provider.
 func (s Subject) api() (syncd.API, syncd.Options, error) {
 	c := s.Connector
-	if s.Fake == nil {
-		return syncd.API{}, nil, errors.New("Subject.Fake is not set")
+	defaults := s.Options
+	if defaults == nil {
+		defaults = c.Options
 	}
-	make := s.Options
-	if make == nil {
-		make = c.Options
-	}
-	if make == nil {
+	if defaults == nil {
 		return syncd.API{}, nil, errors.New("the connector has no Options")
 	}
-	o := make()
+	o := defaults()
 	api := syncd.API{BaseURL: c.BaseURL, Auth: c.Auth, Rate: c.Rate}
 	if d, ok := o.(syncd.Describer); ok {
 		var err error
@@ -74,6 +71,9 @@ func (s Subject) open(base *wire) ([]syncd.Stream, *transport.Stack, error) {
 
 // streams returns the streams as a world needs to know them.
 func (s Subject) streams() ([]syncd.Stream, error) {
+	if s.Fake == nil {
+		return nil, errors.New("Subject.Fake is not set")
+	}
 	base := &wire{}
 	streams, _, err := s.open(base)
 	switch {
