@@ -1,7 +1,9 @@
 package connectortest
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -99,7 +101,7 @@ func poisoned(p *play) {
 			if n%2 == 0 {
 				it = page[0]
 			}
-			if len(page) < 3 || n > 8 {
+			if len(page) < 3 || n > 8 || p.world.first(it) {
 				return
 			}
 			p.world.mu.Lock()
@@ -138,7 +140,7 @@ func nulls(p *play) {
 				fields := fieldsOf(render(it))
 				p.world.mu.Lock()
 				_, ok := p.world.poisoned[it.key()]
-				if !ok && len(fields) > 0 {
+				if !ok && len(fields) > 0 && p.world.lists[list{it.Stream, it.Part}][0].N != it.N {
 					p.world.poisoned[it.key()] = with(fields, next%len(fields), "null")
 					next++
 				}
@@ -157,10 +159,9 @@ func (p *play) bad() {
 	p.world.infect = nil
 	p.compare(false)
 	p.accounted()
-	var mended []itemKey
-	for k := range p.world.poisoned {
-		mended = append(mended, k)
-	}
+	mended := slices.SortedFunc(maps.Keys(p.world.poisoned), func(a, b itemKey) int {
+		return cmp.Or(strings.Compare(a.stream, b.stream), strings.Compare(a.part, b.part), strings.Compare(a.id, b.id))
+	})
 	p.calm()
 	for _, k := range mended {
 		if p.editable(k.stream) {

@@ -72,7 +72,9 @@ func (w *World) Limit(asked string) int {
 
 // Elements renders a page as a JSON array. render returns one item as the
 // provider's JSON; it is called again for the same item, and must say the same.
-// Here the suite slips in what goes wrong inside of a list.
+// Here the suite slips in what goes wrong inside of a list. The first item of a
+// list is never spoilt, so that a fake can hang others on it, as replies on a
+// message: what hangs on a bad element cannot be found.
 func (w *World) Elements(page []Item, render func(Item) string) string {
 	return "[" + strings.Join(w.Each(page, render), ",") + "]"
 }
@@ -87,6 +89,7 @@ func (w *World) Each(page []Item, render func(Item) string) []string {
 	w.longest = max(w.longest, len(page))
 	if len(page) > 0 {
 		w.served = list{page[0].Stream, page[0].Part}
+		w.turned[w.served]++
 		w.edge = page[len(page)-1].key()
 	}
 	w.mu.Unlock()

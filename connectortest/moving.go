@@ -177,14 +177,14 @@ func (p *play) churn() {
 func (p *play) churnList(at list) {
 	w := p.world
 	step := p.step(at.stream)
-	n := 2*p.size + 1
+	n := 3 * p.size
 	live := w.live(at)
 	wait(time.Duration(n) * step)
 	end := w.stamp(at.stream)
 	for i := range n {
 		t := end.Add(time.Duration(i-n+1) * step)
 		if p.finds(at.stream) && len(live) >= n {
-			w.change(live[scatter(i, n)].key(), t, func(*Item) {})
+			w.change(live[scatter(i, len(live))].key(), t, func(*Item) {})
 			continue
 		}
 		w.add(at, t, t)
@@ -194,22 +194,33 @@ func (p *play) churnList(at list) {
 func deletions(p *play) {
 	p.populateAll()
 	p.well(how{})
-	for range 2 {
+	from := 2
+	if !p.several {
+		from = 1
+	}
+	for round := range 2 {
 		p.churn()
-		p.wire.before = func(n int) {
-			if n < 2 || n > 8 {
-				return
-			}
+		p.wire.before = func(int) {
 			for _, at := range p.lists() {
 				if p.world.facts[at.stream].Deletions == Never || !p.editable(at.stream) {
 					continue
 				}
-				p.removeRead(at, n == 3)
+				// What slips to the first page is found again by chance, so more than that is read.
+				if k := p.turned(at); k == from || k == from+1 {
+					p.removeRead(at, round == 1 && k == from)
+				}
 			}
 		}
 		p.well(how{})
 		p.settle()
 	}
+}
+
+// turned is how many pages of a list were given out in this run.
+func (p *play) turned(at list) int {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	return p.world.turned[at]
 }
 
 // removeRead deletes an item that was read in this run: the last one of a

@@ -60,7 +60,7 @@ const limit = 4
 // newProof reads quiet lists until they are long enough for several pages.
 func newProof(t *testing.T, s Subject, stream string) *proof {
 	t.Helper()
-	p := &proof{subject: s, name: stream, facts: s.Streams[stream], size: limit, traits: map[string]trait{}}
+	p := &proof{subject: s, name: stream, facts: s.Streams[stream], size: limit, count: 14, traits: map[string]trait{}}
 	var err error
 	if p.streams, err = s.streams(); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func newProof(t *testing.T, s Subject, stream string) *proof {
 			p.stream = x
 		}
 	}
-	for _, n := range []int{11, 260, 3100} {
+	for _, n := range []int{14, 260, 3100} {
 		if p.learn(t, n); p.several || p.broken || p.facts.OnePage || stream == "" {
 			break
 		}
@@ -88,8 +88,8 @@ func (p *proof) learn(t *testing.T, n int) {
 		res, err := pl.run(how{})
 		p.broken = err != nil || res.State != store.Done
 		p.size, p.longest, p.several = pl.world.longest, n, pl.world.longest < n
-		if p.count = 11; p.several {
-			p.count = 2*p.size + p.size/2 + 1
+		if p.count = 14; p.several {
+			p.count = 3*p.size + p.size/2
 		}
 		for _, x := range p.streams {
 			p.traits[x.Name] = pl.look(x)
@@ -363,7 +363,7 @@ func (p *play) calm() {
 func (p *play) populate(at list, n int) []Item {
 	w := p.world
 	step := p.step(at.stream)
-	start := w.stamp(at.stream).Add(-time.Duration(3*n+7200) * max(step, time.Second))
+	start := w.stamp(at.stream).Add(-time.Duration(3*n)*step - 2*time.Hour).Truncate(w.grain(at.stream))
 	for i := range n {
 		t := start.Add(time.Duration(i) * step)
 		w.add(at, t, t)
@@ -379,12 +379,11 @@ func (p *play) populate(at list, n int) []Item {
 	return w.live(at)
 }
 
-// step is the time between two changes of a list, so long that a page holds
-// more than the stream's overlap: what is read again must not mend what was lost.
+// step is the time between two changes of a list, so long that the first page
+// reaches beyond the stream's overlap: what is read again must not mend what was lost.
 func (p *play) step(stream string) time.Duration {
 	grain := p.world.grain(stream)
-	step := p.world.streams[stream].Overlap/time.Duration(max(p.size, 1)) + grain
-	return step.Truncate(grain)
+	return (p.world.streams[stream].Overlap/2 + grain).Truncate(grain)
 }
 
 // editable reports whether items of the stream change.

@@ -138,7 +138,7 @@ func newRig(s Subject, streams []syncd.Stream, stream string, size int) (*rig, e
 	w := &World{
 		facts: s.Streams, streams: map[string]syncd.Stream{}, size: size, dead: -1,
 		lists: map[list][]*Item{}, shown: map[itemKey]sight{}, poisoned: map[itemKey]string{},
-		bad: map[string]itemKey{}, hidden: map[itemKey]bool{}, past: map[string]bool{}, deleted: map[itemKey]int{},
+		bad: map[string]itemKey{}, hidden: map[itemKey]bool{}, past: map[string]bool{}, turned: map[list]int{}, deleted: map[itemKey]int{},
 	}
 	for _, x := range streams {
 		w.streams[x.Name] = x

@@ -35,8 +35,9 @@ type World struct {
 	edge     itemKey            // the last item of that page
 	longest  int                // elements on one page so far
 	pages    int                // pages of elements in this run
-	run      int
-	tokens   int // sync tokens that were asked with
+	run      int                // number of this run
+	turned   map[list]int       // pages of a list in this run
+	tokens   int                // sync tokens that were asked with
 
 	// Set between runs only: infect may poison and hide items of the nth page
 	// of the run before it is rendered, mix may change its elements.
@@ -143,6 +144,7 @@ func (w *World) start() {
 	defer w.mu.Unlock()
 	w.pages = 0
 	w.run++
+	clear(w.turned)
 }
 
 // quiet ends all mischief inside of lists; what was hidden stays so.
@@ -223,6 +225,13 @@ func (w *World) live(at list) []Item {
 	return slices.DeleteFunc(w.all(at), func(it Item) bool { return it.Deleted })
 }
 
+// first reports whether an item is the first that its list ever had.
+func (w *World) first(it Item) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lists[list{it.Stream, it.Part}][0].N == it.N
+}
+
 // mark is the mark that an item's record should have.
 func (w *World) mark(it Item) syncd.Mark {
 	switch f := w.facts[it.Stream].Mark; {
@@ -239,6 +248,9 @@ func (w *World) name(it Item) string {
 	text := "record " + it.ID
 	if it.Part != "" {
 		text += " of part " + it.Part
+	}
+	if len(w.streams) > 1 {
+		text += " of " + it.Stream
 	}
 	if it.Rev == 1 {
 		return fmt.Sprintf("%s (created at %s)", text, clock(it.Changed))
