@@ -68,6 +68,9 @@ const (
 	Basic     Scheme = "basic"  // RFC 7617; credentials: username, password
 	HeaderKey Scheme = "header" // <Name>: <Prefix><token>; credentials: token
 	QueryKey  Scheme = "query"  // ?<Name>=<token>; credentials: token
+	// OAuth2 is Authorization: Bearer <access token>, where users connect their
+	// accounts (RFC 6749) and syncd keeps and refreshes the tokens.
+	OAuth2 Scheme = "oauth2"
 )
 
 // Auth says how requests are signed. A connector never sees the secrets.
@@ -76,6 +79,19 @@ type Auth struct {
 	Name     string // of the header or the query parameter
 	Prefix   string // of the header's value, before the token: "token "
 	Optional bool   // requests without credentials are allowed: public data
+	OAuth    *OAuth // of OAuth2; nil for all others
+}
+
+// OAuth is where and how users of a provider connect. The configuration's
+// `oauth:` has the application's registration, and can override what is here.
+type OAuth struct {
+	AuthURL   string // where users consent
+	TokenURL  string
+	DeviceURL string            // of the device flow (RFC 8628), "" if there is none
+	RevokeURL string            // RFC 7009, "" if there is none
+	Scopes    []string          // what is asked for
+	InHeader  bool              // the application signs its token requests by HTTP basic, not in the body
+	Params    map[string]string // more parameters for AuthURL: access_type=offline
 }
 
 // Rate is a provider's published limits: for the whole app, over all users,

@@ -64,7 +64,8 @@ var house = map[string]row{
 	"internal/store/storetest": {ours: []string{kit, rawjson, "internal/cursor", "internal/store"}, theirs: []string{"github.com/google/go-cmp", "pgregory.net/rapid", "github.com/google/uuid"}},
 
 	"internal/transport": {ours: []string{kit, "internal/origin", "internal/vault"}, theirs: []string{"golang.org/x/time", "golang.org/x/oauth2", "golang.org/x/text", "github.com/cenkalti/backoff/v5"}},
-	"internal/vault":     {ours: []string{"internal/store"}},
+	"internal/vault":     {},
+	"internal/account":   {ours: []string{"internal/oauth", "internal/store", "internal/vault"}},
 	"internal/oauth":     {ours: []string{"internal/vault"}, theirs: []string{"golang.org/x/oauth2"}},
 	"internal/outbox":    {ours: []string{rawjson, "internal/store"}},
 	"internal/config":    {ours: []string{kit, "internal/schedule", "internal/vault"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/fsnotify/fsnotify"}},

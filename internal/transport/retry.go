@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/syncdhq/syncd/internal/origin"
+	"github.com/syncdhq/syncd/internal/vault"
 )
 
 // retry sends a request until its answer is settled, or its attempts or the
@@ -19,8 +20,22 @@ func (s *Stack) retry(req *http.Request, stream bool) (*http.Response, error) {
 	pause := backoff.ExponentialBackOff{InitialInterval: time.Second, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 30 * time.Second}
 	var secondary int
 	fresh := false // a dropped connection was made good for already
+	token, err := s.token(req.Context())
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", req.Method, s.sign.redact(origin.Bare(req.URL)), err)
+	}
+	renewed := s.cfg.Tokens == nil || !canRepeat(req)
 	for attempt := 1; ; attempt++ {
 		r := s.attempt(req, stream, secondary)
+		if !renewed && r.home && r.resp != nil && r.resp.StatusCode == http.StatusUnauthorized {
+			// The token was taken back, or the clocks differ: once, another is got.
+			renewed = true
+			discard(r.resp)
+			if err := s.renew(req.Context(), token); err != nil {
+				return nil, fmt.Errorf("%s %s: %w", req.Method, s.sign.redact(origin.Bare(req.URL)), err)
+			}
+			continue
+		}
 		if r.err != nil && req.Context().Err() != nil {
 			return nil, s.fail(req, req.Context().Err(), attempt)
 		}
@@ -55,6 +70,27 @@ func (s *Stack) retry(req *http.Request, stream bool) (*http.Response, error) {
 			return nil, s.fail(req, err, attempt)
 		}
 	}
+}
+
+// token makes a token sign that is good for a while, and returns it.
+func (s *Stack) token(ctx context.Context) (vault.Secret, error) {
+	if s.cfg.Tokens == nil {
+		return vault.Secret{}, nil
+	}
+	token, err := s.cfg.Tokens.Token(ctx)
+	if err == nil {
+		s.sign.use(token)
+	}
+	return token, err
+}
+
+// renew makes another token sign than the one that was refused.
+func (s *Stack) renew(ctx context.Context, used vault.Secret) error {
+	token, err := s.cfg.Tokens.Renew(ctx, used)
+	if err == nil {
+		s.sign.use(token)
+	}
+	return err
 }
 
 // canRepeat reports whether a request only asks and can be sent again.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/internal/vault"
@@ -16,20 +17,47 @@ import (
 type signer struct {
 	auth     syncd.Auth
 	username string // of Basic
-	secret   vault.Secret
 	signs    bool
+	*held
+}
+
+// held is the secret that signs, which may be replaced while requests are made.
+type held struct {
+	mu     sync.RWMutex
+	secret vault.Secret
+	past   []vault.Secret // tokens that were used before: they are to be redacted still
+}
+
+// now returns the secret that signs.
+func (h *held) now() vault.Secret {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.secret
+}
+
+// use makes a token the one that signs.
+func (h *held) use(token vault.Secret) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.secret.IsZero() && !h.secret.Equal(token) {
+		h.past = append(h.past[max(0, len(h.past)-4):], h.secret)
+	}
+	h.secret = token
 }
 
 // newSigner checks the credentials against what the scheme needs. Its errors
 // name the key to set and never a value.
 func newSigner(auth syncd.Auth, credentials map[string]vault.Secret) (*signer, error) {
-	s := &signer{auth: auth}
+	s := &signer{auth: auth, held: &held{}}
 	if (auth.Scheme == syncd.HeaderKey || auth.Scheme == syncd.QueryKey) && auth.Name == "" {
 		return nil, fmt.Errorf("auth: the scheme %q needs a name", auth.Scheme)
 	}
 	var keys []string
 	switch auth.Scheme {
 	case syncd.NoAuth:
+		return s, nil
+	case syncd.OAuth2:
+		s.signs = true
 		return s, nil
 	case syncd.Bearer, syncd.HeaderKey, syncd.QueryKey:
 		keys = []string{"token"}
@@ -80,15 +108,15 @@ func (s *signer) sign(req *http.Request) {
 		return
 	}
 	switch s.auth.Scheme {
-	case syncd.Bearer:
-		req.Header.Set("Authorization", "Bearer "+s.secret.Reveal())
+	case syncd.Bearer, syncd.OAuth2:
+		req.Header.Set("Authorization", "Bearer "+s.now().Reveal())
 	case syncd.Basic:
-		req.SetBasicAuth(s.username, s.secret.Reveal())
+		req.SetBasicAuth(s.username, s.now().Reveal())
 	case syncd.HeaderKey:
-		req.Header.Set(s.auth.Name, s.auth.Prefix+s.secret.Reveal())
+		req.Header.Set(s.auth.Name, s.auth.Prefix+s.now().Reveal())
 	case syncd.QueryKey:
 		u := *req.URL
-		pair := url.QueryEscape(s.auth.Name) + "=" + url.QueryEscape(s.secret.Reveal())
+		pair := url.QueryEscape(s.auth.Name) + "=" + url.QueryEscape(s.now().Reveal())
 		s.unsign(&u)
 		if u.RawQuery != "" {
 			pair = "&" + pair
@@ -137,7 +165,12 @@ func (s *signer) spellings() []string {
 	if !s.signs {
 		return nil
 	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	secrets := []string{s.secret.Reveal()}
+	for _, p := range s.past {
+		secrets = append(secrets, p.Reveal())
+	}
 	if s.auth.Scheme == syncd.Basic {
 		secrets = append(secrets, base64.StdEncoding.EncodeToString([]byte(s.username+":"+s.secret.Reveal())))
 		if s.secret.IsZero() {

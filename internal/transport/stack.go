@@ -7,6 +7,8 @@
 package transport
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"sync"
@@ -22,6 +24,7 @@ import (
 type Config struct {
 	Auth        syncd.Auth
 	Credentials map[string]vault.Secret // by the keys that the scheme takes
+	Tokens      Tokens                  // of the scheme OAuth2
 	Origin      *url.URL                // alone gets credentials; nil: the origin that is asked
 
 	App, User *Pacer // shared by all sources of the provider, and of the user there; nil is no limit
@@ -45,6 +48,15 @@ type Config struct {
 	Base http.RoundTripper
 }
 
+// Tokens are the access tokens of an account, for the scheme OAuth2. Their
+// errors hold no secret.
+type Tokens interface {
+	// Token returns one that is good for a while.
+	Token(ctx context.Context) (vault.Secret, error)
+	// Renew returns another than used, which the provider has refused.
+	Renew(ctx context.Context, used vault.Secret) (vault.Secret, error)
+}
+
 // A Stack makes the requests of one source. It may be used by several at once.
 type Stack struct {
 	cfg   Config
@@ -63,6 +75,9 @@ func New(cfg Config) (*Stack, error) {
 	sign, err := newSigner(cfg.Auth, cfg.Credentials)
 	if err != nil {
 		return nil, err
+	}
+	if (cfg.Auth.Scheme == syncd.OAuth2) != (cfg.Tokens != nil) {
+		return nil, fmt.Errorf("auth: the scheme %q and its tokens go together", syncd.OAuth2)
 	}
 	orDefault(&cfg.MaxInlineWait, time.Minute)
 	orDefault(&cfg.MaxPark, 24*time.Hour)

@@ -1,0 +1,437 @@
+package account
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/syncdhq/syncd/internal/casebook"
+	"github.com/syncdhq/syncd/internal/oauth"
+	"github.com/syncdhq/syncd/internal/store"
+	"github.com/syncdhq/syncd/internal/store/memory"
+	"github.com/syncdhq/syncd/internal/vault"
+)
+
+var alice = store.Key{User: "alice", Provider: "gitea"}
+
+// keys is a keyring with keys of these names.
+func keys(t *testing.T, ids ...string) *vault.Keyring {
+	t.Helper()
+	var lines []string
+	for _, id := range ids {
+		lines = append(lines, id+":"+base64.StdEncoding.EncodeToString(bytes.Repeat([]byte(id[:1]), 32)))
+	}
+	k, err := vault.ParseKeys(strings.Join(lines, ","))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// An endpoint is an authorization server's token endpoint, which takes a second.
+type endpoint struct {
+	mu     sync.Mutex
+	asked  []string // the refresh tokens
+	answer func(n int, refresh string) (status int, body string)
+}
+
+func (e *endpoint) RoundTrip(req *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	form, err := url.ParseQuery(string(text))
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	e.asked = append(e.asked, form.Get("refresh_token"))
+	status, body := e.answer(len(e.asked), form.Get("refresh_token"))
+	e.mu.Unlock()
+	time.Sleep(time.Second) // in the bubble
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+}
+
+func (e *endpoint) client() *oauth.Client {
+	return &oauth.Client{Base: e, App: oauth.App{ClientID: "app", TokenURL: "https://auth.test/token"}}
+}
+
+// rotating answers R1 with A2 and R2, R2 with A3 and R3, and nothing twice.
+func rotating(int, string) func(int, string) (int, string) {
+	next := 1
+	return func(_ int, refresh string) (int, string) {
+		if refresh != fmt.Sprint("R", next) {
+			return 400, `{"error":"invalid_grant"}`
+		}
+		next++
+		return 200, fmt.Sprintf(`{"access_token":"A%d","refresh_token":"R%d","expires_in":3600}`, next, next)
+	}
+}
+
+func book(t *testing.T, s store.Credentials, owner string) *Book {
+	return &Book{Store: s, Keys: keys(t, "b"), Owner: owner}
+}
+
+// connect stores A1 and R1, the former good for so long.
+func connect(t *testing.T, b *Book, lasts time.Duration) {
+	t.Helper()
+	token := oauth.Token{Access: vault.NewSecret("A1"), Refresh: vault.NewSecret("R1")}
+	if lasts != 0 {
+		token.Expires = time.Now().Add(lasts)
+	}
+	if err := b.Save(t.Context(), alice, token, "acct_1"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func stored(t *testing.T, b *Book) (grant, store.Credential) {
+	t.Helper()
+	g, row, err := b.open(context.Background(), alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, row
+}
+
+// script is a token endpoint that answers by a script of the shared cases.
+func script(t *testing.T, name string) func(int, string) (int, string) {
+	data, err := os.ReadFile(casebook.Shared(t, "faults", "cases", name+".http.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []struct {
+		Status int
+		Body   string
+		Repeat int
+		When   *struct{ Form map[string]string }
+	}
+	if err := json.Unmarshal(data, &steps); err != nil {
+		t.Fatal(err)
+	}
+	return func(_ int, refresh string) (int, string) {
+		step := steps[0]
+		if steps[0].Repeat--; steps[0].Repeat <= 0 && len(steps) > 1 {
+			steps = steps[1:]
+		}
+		if step.When != nil && step.When.Form["refresh_token"] != refresh {
+			t.Errorf("asked with %s, the script expects %v", refresh, step.When.Form)
+		}
+		return step.Status, step.Body
+	}
+}
+
+// Of twenty runs on two daemons that find the token at its end, one asks the
+// provider, whose refresh tokens can be used once.
+func TestOneOfManyRefreshes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New(nil)
+		e := &endpoint{answer: script(t, "OAU-02")}
+		daemons := []*Book{book(t, s, "one"), book(t, s, "two")}
+		connect(t, daemons[0], time.Second)
+		time.Sleep(2 * time.Second)
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				token, err := daemons[i%2].Session(alice, e.client()).Token(t.Context())
+				if err != nil || token.Reveal() != "A2" {
+					t.Errorf("run %d: got %q, %v", i, token.Reveal(), err)
+				}
+			})
+		}
+		wg.Wait()
+		g, row := stored(t, daemons[0])
+		if len(e.asked) != 1 || g.Refresh.Reveal() != "R2" || row.Refresher != "" || row.Identity != "acct_1" {
+			t.Errorf("%d requests, stored %s, refresher %q, identity %q", len(e.asked), g.Refresh.Reveal(), row.Refresher, row.Identity)
+		}
+	})
+}
+
+// A grant that is no more costs two requests at most, whoever asks how often.
+func TestAGrantThatIsNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{answer: script(t, "OAU-12")}
+		b := book(t, memory.New(nil), "one")
+		connect(t, b, time.Second)
+		for range 24 {
+			time.Sleep(time.Hour)
+			_, err := b.Session(alice, e.client()).Token(t.Context())
+			if r, ok := errors.AsType[*ReauthError](err); !ok || r.Key != alice || !strings.Contains(err.Error(), "syncd connect alice gitea") {
+				t.Fatalf("got %v", err)
+			}
+		}
+		if len(e.asked) > 2 {
+			t.Errorf("%d requests", len(e.asked))
+		}
+		// Connected again, all is well.
+		connect(t, b, time.Hour)
+		if token, err := b.Session(alice, e.client()).Token(t.Context()); err != nil || token.Reveal() != "A1" {
+			t.Errorf("got %s, %v", token.Reveal(), err)
+		}
+	})
+}
+
+func TestWhenATokenIsRefreshed(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		lasts, age time.Duration
+		want       string
+	}{
+		{"new", time.Hour, 0, "A1"},
+		{"an hour, a fifth of it left", time.Hour, 49 * time.Minute, "A2"},
+		{"an hour, more than a fifth left", time.Hour, 47 * time.Minute, "A1"},
+		{"a day, 16 minutes left", 24 * time.Hour, 24*time.Hour - 16*time.Minute, "A1"},
+		{"a day, 14 minutes left", 24 * time.Hour, 24*time.Hour - 14*time.Minute, "A2"},
+		{"over", time.Hour, 2 * time.Hour, "A2"},
+		{"no end is known", 0, 1000 * time.Hour, "A1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := &endpoint{answer: rotating(0, "")}
+				b := book(t, memory.New(nil), "one")
+				connect(t, b, c.lasts)
+				time.Sleep(c.age)
+				s := b.Session(alice, e.client())
+				for range 3 {
+					if got, err := s.Token(t.Context()); err != nil || got.Reveal() != c.want {
+						t.Errorf("got %s, %v; want %s", got.Reveal(), err, c.want)
+					}
+				}
+				if len(e.asked) > 1 {
+					t.Errorf("%d requests", len(e.asked))
+				}
+			})
+		})
+	}
+}
+
+// A token that was refused is renewed once, however many have used it.
+func TestRenew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{answer: rotating(0, "")}
+		b := book(t, memory.New(nil), "one")
+		connect(t, b, time.Hour)
+		s := b.Session(alice, e.client())
+		used, err := s.Token(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				if got, err := s.Renew(t.Context(), used); err != nil || got.Reveal() != "A2" {
+					t.Errorf("got %s, %v", got.Reveal(), err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(e.asked) != 1 {
+			t.Errorf("%d requests", len(e.asked))
+		}
+	})
+}
+
+// What is wrong for the moment, or in the operator's settings, costs nobody's account.
+func TestTroubles(t *testing.T) {
+	for name, body := range map[string]struct {
+		status int
+		text   string
+	}{
+		"503": {503, "<html>"}, "a page": {200, "<html>log in</html>"}, "403": {403, "<html>challenge</html>"}, "429": {429, ""},
+		"empty": {200, ""}, "a wrong secret": {401, `{"error":"invalid_client"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				bad := true
+				good := rotating(0, "")
+				e := &endpoint{answer: func(n int, refresh string) (int, string) {
+					if bad {
+						return body.status, body.text
+					}
+					return good(n, refresh)
+				}}
+				b := book(t, memory.New(nil), "one")
+				connect(t, b, time.Second)
+				time.Sleep(time.Minute)
+				s := b.Session(alice, e.client())
+				_, err := s.Token(t.Context())
+				if _, reauth := errors.AsType[*ReauthError](err); err == nil || reauth {
+					t.Fatalf("got %v", err)
+				}
+				if g, row := stored(t, b); g.Refresh.Reveal() != "R1" || row.Refused != "" || row.Refresher != "" {
+					t.Fatalf("stored %s, refused %q, refresher %q", g.Refresh.Reveal(), row.Refused, row.Refresher)
+				}
+				bad = false
+				if got, err := s.Token(t.Context()); err != nil || got.Reveal() != "A2" {
+					t.Errorf("got %s, %v", got.Reveal(), err)
+				}
+			})
+		})
+	}
+}
+
+// broken is a store whose writes fail for a while.
+type broken struct {
+	*memory.Store
+	fails int
+}
+
+func (b *broken) PutCredential(ctx context.Context, c store.Credential) (int64, error) {
+	if b.fails--; b.fails >= 0 {
+		return 0, store.ErrUnreachable
+	}
+	return b.Store.PutCredential(ctx, c)
+}
+
+// An answer that can't be stored at once is stored later, and not used before.
+func TestAnAnswerIsStoredBeforeItIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &broken{Store: memory.New(nil)}
+		e := &endpoint{answer: rotating(0, "")}
+		b := book(t, s, "one")
+		connect(t, b, time.Second)
+		time.Sleep(time.Minute)
+		s.fails = 5
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(500*time.Millisecond, cancel) // the run is ended while the provider answers
+		got, err := b.Session(alice, e.client()).Token(ctx)
+		if g, _ := stored(t, b); err != nil || got.Reveal() != "A2" || g.Refresh.Reveal() != "R2" {
+			t.Errorf("got %s, %v; stored %s", got.Reveal(), err, g.Refresh.Reveal())
+		}
+	})
+}
+
+// A daemon that dies between the provider's answer and its write loses that
+// answer. Where the provider takes the old token again nothing is lost; where
+// it does not, it is said what happened.
+func TestAnAnswerThatWasLost(t *testing.T) {
+	for _, again := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := memory.New(nil)
+			b := book(t, s, "two")
+			connect(t, b, time.Second)
+			time.Sleep(time.Minute)
+			if _, held, err := s.HoldCredential(t.Context(), alice, "one that dies", hold); !held || err != nil {
+				t.Fatal(held, err)
+			}
+			e := &endpoint{answer: func(int, string) (int, string) {
+				if again {
+					return 200, `{"access_token":"A2","refresh_token":"R2","expires_in":60}`
+				}
+				return 400, `{"error":"invalid_grant"}`
+			}}
+			began := time.Now()
+			got, err := b.Session(alice, e.client()).Token(t.Context())
+			if waited := time.Since(began); waited < hold {
+				t.Errorf("it was asked after %s, while another might still", waited)
+			}
+			if again && (err != nil || got.Reveal() != "A2") {
+				t.Errorf("got %s, %v", got.Reveal(), err)
+			}
+			if !again && (err == nil || !strings.Contains(err.Error(), "the answer to the refresh before was lost")) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// Who connects again while the old grant is being refused keeps the new one.
+func TestConnectedAgainMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := book(t, memory.New(nil), "one")
+		e := &endpoint{}
+		e.answer = func(int, string) (int, string) {
+			if err := b.Save(context.Background(), alice, oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, "acct_1"); err != nil {
+				t.Error(err)
+			}
+			return 400, `{"error":"invalid_grant"}`
+		}
+		connect(t, b, time.Second)
+		time.Sleep(time.Minute)
+		got, err := b.Session(alice, e.client()).Token(t.Context())
+		if err != nil || got.Reveal() != "NEW" {
+			t.Errorf("got %s, %v", got.Reveal(), err)
+		}
+		if _, row := stored(t, b); row.Refused != "" {
+			t.Errorf("refused: %s", row.Refused)
+		}
+	})
+}
+
+func TestNotConnected(t *testing.T) {
+	b := book(t, memory.New(nil), "one")
+	_, err := b.Session(alice, (&endpoint{}).client()).Token(t.Context())
+	if _, ok := errors.AsType[*ReauthError](err); !ok || !strings.Contains(err.Error(), "not connected") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRotate(t *testing.T) {
+	s := memory.New(nil)
+	old := &Book{Store: s, Keys: keys(t, "a"), Owner: "one"}
+	const n = 450
+	for i := range n {
+		key := store.Key{User: fmt.Sprintf("user %03d", i), Provider: "gitea"}
+		if err := old.Save(t.Context(), key, oauth.Token{Access: vault.NewSecret(fmt.Sprint("A", i))}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := &Book{Store: s, Keys: keys(t, "b", "a"), Owner: "one"}
+	cut, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Rotate(cut); err == nil {
+		t.Error("a rotation that is cut says nothing")
+	}
+	for _, want := range []int{n, 0} {
+		if got, err := b.Rotate(t.Context()); err != nil || got != want {
+			t.Errorf("sealed %d, %v; want %d", got, err, want)
+		}
+	}
+	only := &Book{Store: s, Keys: keys(t, "b"), Owner: "one"}
+	if err := only.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for i := range n {
+		g, _, err := only.open(t.Context(), store.Key{User: fmt.Sprintf("user %03d", i), Provider: "gitea"})
+		if err != nil || g.Access.Reveal() != fmt.Sprint("A", i) {
+			t.Fatal(i, g.Access.Reveal(), err)
+		}
+	}
+	if err := old.Check(t.Context()); !errors.Is(err, vault.ErrNoKey) {
+		t.Errorf("the old key alone: %v", err)
+	}
+	wrong, err := vault.ParseKeys("b:" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (&Book{Store: s, Keys: wrong}).Check(t.Context()); !errors.Is(err, vault.ErrWrongKey) {
+		t.Errorf("a wrong key: %v", err)
+	}
+}
+
+// A row that is copied to another user does not open.
+func TestACopiedRow(t *testing.T) {
+	s := memory.New(nil)
+	b := book(t, s, "one")
+	connect(t, b, time.Hour)
+	_, row := stored(t, b)
+	row.Key, row.Version = store.Key{User: "mallory", Provider: "gitea"}, 0
+	if _, err := s.PutCredential(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Session(row.Key, (&endpoint{}).client()).Token(t.Context())
+	if !errors.Is(err, vault.ErrWrongKey) {
+		t.Errorf("got %v", err)
+	}
+}
