@@ -168,9 +168,9 @@ var faults = map[string]fault{
 	"RAT-16":            {protocol: protocol{list: "data.items", token: "data.next"}, stream: any1, changes: 1, rows: "1", requests: 2, runs: one("done", store.Counters{Inserted: 1})},
 }
 
-// elsewhere are the scripts about what is not built yet.
+// elsewhere are the scripts that are played by tests of their own.
 var elsewhere = map[string]string{
-	"OAU-02": "refreshed tokens", "OAU-12": "refreshed tokens",
+	"OAU-02": "TestTokensAreRefreshedOnce", "OAU-12": "TestADeadTokenIsLeftAlone",
 }
 
 // Every script is played to a connector in Go and to the connector rest, on
