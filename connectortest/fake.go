@@ -2,6 +2,7 @@ package connectortest
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +46,29 @@ func After(items []Item, id string) (rest []Item, ok bool) {
 	}
 	i := slices.IndexFunc(items, func(it Item) bool { return it.ID == id })
 	return items[i+1:], i >= 0
+}
+
+// Place returns a token for an item's place in a list sorted by Oldest or
+// Newest. It stays the same place when the item changes or goes.
+func Place(it Item) string { return fmt.Sprintf("%d.%d", it.Changed.UnixNano(), it.N) }
+
+// Behind sorts items by order, which is Oldest or Newest, and leaves those
+// behind a place; "" is all. ok is false for what is no place.
+func Behind(order func([]Item) []Item, items []Item, place string) (rest []Item, ok bool) {
+	if place == "" {
+		return order(items), true
+	}
+	nanos, number, _ := strings.Cut(place, ".")
+	at, err1 := strconv.ParseInt(nanos, 10, 64)
+	n, err2 := strconv.ParseInt(number, 10, 64)
+	if err1 != nil || err2 != nil {
+		return nil, false
+	}
+	mark := Item{Changed: time.Unix(0, at).UTC(), N: n, Stream: "a place"}
+	items = slices.DeleteFunc(items, func(it Item) bool { return it.N == n && it.Changed.Equal(mark.Changed) })
+	items = order(append(items, mark))
+	i := slices.IndexFunc(items, func(it Item) bool { return it.Stream == mark.Stream })
+	return items[i+1:], true
 }
 
 // Cut returns the page of at most size items that begins with the item number
