@@ -193,7 +193,7 @@ func TestRefusals(t *testing.T) {
 		{name: "410 in a walk over everything", status: 410, body: gone, page: "p", resync: true},
 		{name: "410 without a word", status: 410, sync: "s", resync: true},
 		{name: "410 where no token was sent", status: 410, body: body(410, "deleted", "", "Resource has been deleted"), text: "the calendar is gone"},
-		{name: "no sync token at all", status: 400, body: body(400, "invalid", "syncToken", "Invalid sync token value."), sync: "s", resync: true},
+		{name: "no sync token at all", status: 400, body: body(400, "invalid", "syncToken", "Invalid Value"), sync: "s", resync: true},
 		{name: "the same, by its message", status: 400, body: body(400, "invalid", "", "Invalid sync token value."), sync: "s", resync: true},
 		{name: "that of a sync token that was not sent", status: 400, body: body(400, "invalid", "syncToken", "Invalid sync token value.")},
 		{name: "dead page token", status: 400, body: body(400, "invalid", "pageToken", "Invalid page token value."), sync: "s", page: "p", text: "Invalid page token"},
