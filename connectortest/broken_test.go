@@ -427,7 +427,7 @@ func TestMistakesAreFound(t *testing.T) {
 			if m.alter != nil {
 				m.alter(&p)
 			}
-			found := connectortest.Findings(t, p.subject())
+			found := connectortest.Findings(t, p.subject(), m.in)
 			texts := strings.Join(found["things/"+m.in], "\n")
 			for _, want := range m.says {
 				if !strings.Contains(texts, want) {

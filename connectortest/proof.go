@@ -129,12 +129,22 @@ func (p *proof) scenarios() []scenario {
 	}
 	var out []scenario
 	for _, sc := range all {
-		if p.name == "" && !sc.together || sc.fits != nil && sc.fits(p) != "" {
+		if p.name == "" && (!sc.together || p.excepted(sc.name)) || sc.fits != nil && sc.fits(p) != "" {
 			continue
 		}
 		out = append(out, sc)
 	}
 	return out
+}
+
+// excepted reports whether a scenario is an exception of any stream.
+func (p *proof) excepted(name string) bool {
+	for _, facts := range p.subject.Streams {
+		if _, ok := facts.Except[name]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 // left says which scenarios do not fit, and why.

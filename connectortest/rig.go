@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -96,12 +97,21 @@ func (s Subject) streams() ([]syncd.Stream, error) {
 		}
 		seen[x.Name] = true
 	}
-	for name := range s.Streams {
+	for name, facts := range s.Streams {
 		if !seen[name] {
 			return nil, fmt.Errorf("Subject.Streams names %q, which is no stream of the connector", name)
 		}
+		for sc := range facts.Except {
+			if !slices.ContainsFunc(all, func(x scenario) bool { return x.name == sc }) {
+				return nil, fmt.Errorf("Facts.Except of %s names %q, which is no scenario", name, sc)
+			}
+		}
 	}
-	return streams, nil
+	api, _, err := s.api()
+	if err != nil {
+		return nil, err
+	}
+	return streams, errors.Join(transport.CheckLimit(api.Rate.App), transport.CheckLimit(api.Rate.User))
 }
 
 // A rig runs one stream of a connector on a world.

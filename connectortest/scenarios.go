@@ -43,7 +43,7 @@ var all = []scenario{
 	{
 		name: "more ties than a page", fits: timed, do: manyTies,
 		story: "more records than a page holds were created in one moment, and one more after they had been read",
-		look:  bound + ". And how a page full of ties is followed: by the provider's token, and not by the time of its last record",
+		look:  bound + " And how a page full of ties is followed: by the provider's token, and not by the time of its last record",
 	},
 	{
 		name: "late rows", fits: overlapping, do: late,
