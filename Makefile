@@ -3,7 +3,7 @@ TESTFLAGS  ?=
 BENCHFLAGS ?= -benchmem
 FUZZTIME   ?= 5s
 
-.PHONY: help build test bench fuzz lint modules clean
+.PHONY: help build test bench fuzz lint modules schema clean
 
 help:
 	@echo 'make TARGET, such as:'
@@ -17,6 +17,7 @@ help:
 	@echo '  make fuzz FUZZTIME=1m                     every fuzz target, a minute each'
 	@echo '  make lint                                 gofmt, go vet, staticcheck'
 	@echo '  make modules                              go.mod is tidy and its pins hold'
+	@echo '  make schema                               write the JSON Schemas in schema/'
 	@echo '  make clean                                remove what was built'
 
 build:
@@ -37,6 +38,10 @@ lint:
 
 modules:
 	@scripts/modules.sh
+
+schema:
+	go run ./cmd/syncd schema > schema/syncd.schema.json
+	go run ./cmd/syncd schema --provider > schema/provider.schema.json
 
 clean:
 	rm -rf syncd .bin

@@ -264,6 +264,9 @@ func indent(text, by string) string {
 func snippet(r connectorRow, c syncd.Connector) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "providers:\n  %s:\n    connector: %s\n    schedule: \"*/15 * * * *\"\n    timezone: UTC\n", r.Connector, r.Connector)
+	if c.File != nil && c.BaseURL == "" {
+		fmt.Fprintln(&b, "    base_url: https://your-server.example.com")
+	}
 	options, example := r.Options, exampleOf(c)
 	if example != "" || c.File != nil {
 		options = nil

@@ -5,6 +5,7 @@ import (
 	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/connectors/csv"
 	"github.com/syncdhq/syncd/connectors/github"
+	"github.com/syncdhq/syncd/connectors/googlecalendar"
 	"github.com/syncdhq/syncd/connectors/notion"
 	"github.com/syncdhq/syncd/connectors/rest"
 	"github.com/syncdhq/syncd/connectors/sample"
@@ -17,6 +18,7 @@ import (
 var All = []syncd.Connector{
 	csv.Connector(),
 	github.Connector(),
+	googlecalendar.Connector(),
 	providers.Connector("hacker_news"),
 	providers.Connector("miniflux"),
 	notion.Connector(),

@@ -6,73 +6,73 @@ import "time"
 // config.example.yaml at the module's root, which a test compares.
 
 type fileShape struct {
-	Store   at[string]        `yaml:"store"`
-	Listen  at[string]        `yaml:"listen"`
-	Workers at[int]           `yaml:"workers"`
-	Lease   at[time.Duration] `yaml:"lease"`
-	Grace   at[time.Duration] `yaml:"grace"`
-	Spread  at[time.Duration] `yaml:"spread"`
-	CatchUp at[string]        `yaml:"catch_up"`
-	Changes at[bool]          `yaml:"changes"`
-	Budget  budgetShape       `yaml:"budget"`
-	Limits  limitsShape       `yaml:"limits"`
-	Log     logShape          `yaml:"log"`
+	Store   at[string]        `yaml:"store" doc:"where the records are kept: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE"`
+	Listen  at[string]        `yaml:"listen" doc:"where the daemon answers over HTTP, as HOST:PORT; nowhere without it"`
+	Workers at[int]           `yaml:"workers" doc:"how many runs at once, 1 to 1000"`
+	Lease   at[time.Duration] `yaml:"lease" doc:"how soon another daemon takes over the sources of one that died"`
+	Grace   at[time.Duration] `yaml:"grace" doc:"how long runs have to end when the daemon stops"`
+	Spread  at[time.Duration] `yaml:"spread" doc:"sources with the same schedule start spread over this time"`
+	CatchUp at[string]        `yaml:"catch_up" doc:"ticks missed while no daemon ran: once (one run for all of them) or none"`
+	Changes at[bool]          `yaml:"changes" doc:"write every insert, update and delete to the table changes too"`
+	Budget  budgetShape       `yaml:"budget" doc:"a run that takes longer goes on in its turn, after the others that wait"`
+	Limits  limitsShape       `yaml:"limits" doc:"bounds of what one source can take"`
+	Log     logShape          `yaml:"log" doc:"how the daemon logs"`
 
-	Providers subtree `yaml:"providers"`
-	Sources   subtree `yaml:"sources"`
+	Providers subtree `yaml:"providers" doc:"the services to read from, by name"`
+	Sources   subtree `yaml:"sources" doc:"whose data to keep: one account of one user at one provider each"`
 }
 
 type budgetShape struct {
-	Time  at[time.Duration] `yaml:"time"`
-	Pages at[int]           `yaml:"pages"`
+	Time  at[time.Duration] `yaml:"time" doc:"how long a run may take; 0s is no limit"`
+	Pages at[int]           `yaml:"pages" doc:"how many pages a run may take; 0 is no limit"`
 }
 
 type limitsShape struct {
-	Body       at[size]          `yaml:"body"`
-	InlineWait at[time.Duration] `yaml:"inline_wait"`
-	Park       at[time.Duration] `yaml:"park"`
-	Rejects    at[Share]         `yaml:"rejects"`
+	Body       at[size]          `yaml:"body" doc:"the largest answer that is held in memory"`
+	InlineWait at[time.Duration] `yaml:"inline_wait" doc:"how long a run waits for quota before it is parked"`
+	Park       at[time.Duration] `yaml:"park" doc:"how long a run can be parked at most"`
+	Rejects    at[Share]         `yaml:"rejects" doc:"a run that would set aside more of its records fails instead"`
 }
 
 type logShape struct {
-	Level  at[string] `yaml:"level"`
-	Format at[string] `yaml:"format"`
+	Level  at[string] `yaml:"level" doc:"the least that is logged"`
+	Format at[string] `yaml:"format" doc:"auto is text on a terminal and JSON elsewhere"`
 }
 
 type timingShape struct {
-	Schedule at[string]        `yaml:"schedule"`
-	Timezone at[string]        `yaml:"timezone"`
-	Full     at[string]        `yaml:"full"`
-	Spread   at[time.Duration] `yaml:"spread"`
-	CatchUp  at[string]        `yaml:"catch_up"`
+	Schedule at[string]        `yaml:"schedule" doc:"when to sync: five fields, @hourly, @daily or such, or @every 10m"`
+	Timezone at[string]        `yaml:"timezone" doc:"of the schedule, such as Europe/Berlin"`
+	Full     at[string]        `yaml:"full" doc:"when to read everything again, as a schedule; never without it"`
+	Spread   at[time.Duration] `yaml:"spread" doc:"sources with the same schedule start spread over this time"`
+	CatchUp  at[string]        `yaml:"catch_up" doc:"ticks missed while no daemon ran: once (one run for all of them) or none"`
 }
 
 type rateShape struct {
-	Requests at[int]           `yaml:"requests"`
-	Per      at[time.Duration] `yaml:"per"`
-	Burst    at[int]           `yaml:"burst"`
+	Requests at[int]           `yaml:"requests" doc:"how many requests"`
+	Per      at[time.Duration] `yaml:"per" doc:"in which time"`
+	Burst    at[int]           `yaml:"burst" doc:"how many at once; 1 without it"`
 }
 
 type providerShape struct {
-	Connector at[string] `yaml:"connector"`
+	Connector at[string] `yaml:"connector" doc:"what reads the provider: a connector of this program, or the path of a provider file"`
 	timingShape
-	OnMissing  at[string]    `yaml:"on_missing"`
-	MaxMissing at[Share]     `yaml:"max_missing"`
-	AllowEmpty at[bool]      `yaml:"allow_empty"`
-	BaseURL    at[string]    `yaml:"base_url"`
-	Rate       at[rateShape] `yaml:"rate"`
-	UserRate   at[rateShape] `yaml:"user_rate"`
-	Budget     budgetShape   `yaml:"budget"`
-	AllowHosts at[[]string]  `yaml:"allow_hosts"`
-	Options    subtree       `yaml:"options"`
+	OnMissing  at[string]    `yaml:"on_missing" doc:"records that a complete listing no longer has: keep, or mark as deleted"`
+	MaxMissing at[Share]     `yaml:"max_missing" doc:"a listing that lacks more of the records than this is held back for you to confirm"`
+	AllowEmpty at[bool]      `yaml:"allow_empty" doc:"an empty listing is right, and marks all"`
+	BaseURL    at[string]    `yaml:"base_url" doc:"where the API lives, if not where the connector says"`
+	Rate       at[rateShape] `yaml:"rate" doc:"the limit for all users together; the provider's published one without it"`
+	UserRate   at[rateShape] `yaml:"user_rate" doc:"the limit for each user; the provider's published one without it"`
+	Budget     budgetShape   `yaml:"budget" doc:"a run that takes longer goes on in its turn"`
+	AllowHosts at[[]string]  `yaml:"allow_hosts" doc:"further hosts that redirects may lead to, without credentials, as HOST or HOST:PORT"`
+	Options    subtree       `yaml:"options" doc:"what to read, for all sources of the provider"`
 }
 
 type sourceShape struct {
-	User     at[string] `yaml:"user"`
-	Provider at[string] `yaml:"provider"`
+	User     at[string] `yaml:"user" doc:"whose data it is: an id of yours of up to 255 bytes"`
+	Provider at[string] `yaml:"provider" doc:"of the providers above; NAME@ACCOUNT for a second account of the same user"`
 	timingShape
-	Options     subtree `yaml:"options"`
-	Credentials subtree `yaml:"credentials"`
+	Options     subtree `yaml:"options" doc:"what to read, over the provider's options"`
+	Credentials subtree `yaml:"credentials" doc:"what requests are signed with: token, or username and password"`
 }
 
 // defaults returns a file that sets nothing.

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/syncdhq/syncd/internal/config"
+)
+
+func (a *app) schemaCommand() *cobra.Command {
+	var file bool
+	c := &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of the configuration, for editors",
+		Long: `Print the JSON Schema of the configuration, by which editors complete and check
+it as it is written. The connectors of this program are in it.
+
+Editors that use the YAML language server (VS Code with the extension YAML,
+Neovim, Emacs, Helix and others) take it from a line in the file:
+
+  # yaml-language-server: $schema=./syncd.schema.json`,
+		Example: `  syncd schema > syncd.schema.json                of the configuration
+  syncd schema --provider > provider.schema.json  of a provider file`,
+		Args: takes(),
+		RunE: func(*cobra.Command, []string) error {
+			make := config.Schema
+			if file {
+				make = config.FileSchema
+			}
+			text, err := make(a.connectors)
+			if err == nil {
+				_, err = a.Out.Write(text)
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&file, "provider", false, "of a provider file")
+	return c
+}
