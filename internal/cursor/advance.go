@@ -18,6 +18,9 @@ type Step struct {
 // dated to be worth a word: records change while they are read.
 const farFuture = syncd.Mark(60e9)
 
+// second is one of a mark that is a time.
+const second = syncd.Mark(1e9)
+
 // Advance returns the state after a page has been committed together with it.
 // asked is when the page was asked for by the provider's clock, as a mark;
 // rejected says that records of the page were set aside.
@@ -25,7 +28,9 @@ func Advance(s State, stream syncd.Stream, page syncd.Page, asked syncd.Mark, re
 	w := *s.Walk
 	s.Walk = &w
 	if w.Cap == 0 {
-		w.Cap = asked
+		// Most providers' times are whole seconds: a change later in this very
+		// second would lie before a watermark within it.
+		w.Cap = asked - asked%second
 	}
 	w.Partial = w.Partial || rejected
 	step := Step{}

@@ -238,6 +238,18 @@ func TestWhatIsOfTheFuture(t *testing.T) {
 	}
 }
 
+// A record of the future moves the watermark to the second that the walk began
+// in and no further: what changes later in that second is of it, for providers
+// that tell times to the second.
+func TestTheCapIsAWholeSecond(t *testing.T) {
+	asked := syncd.At(time.Date(2026, 6, 1, 12, 0, 4, 40_000_000, time.UTC))
+	s := Begin(State{}, unordered, Options{Now: noon})
+	step := Advance(s, unordered, syncd.Page{Records: []syncd.Record{{ID: "1", Mark: asked + syncd.Mark(time.Hour)}}}, asked, false)
+	if want := syncd.At(time.Date(2026, 6, 1, 12, 0, 4, 0, time.UTC)); step.State.Watermark != want {
+		t.Errorf("watermark %s, want %s", step.State.Watermark.Format(false), want.Format(false))
+	}
+}
+
 // A new read that was cut does not know what the provider deleted meanwhile,
 // and no later walk will be told.
 func TestACutNewReadOwesAFullOne(t *testing.T) {
