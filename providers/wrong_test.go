@@ -58,7 +58,7 @@ func TestMistakes(t *testing.T) {
 		{"no streams", right[strings.Index(right, "streams:"):], "", "summary", "name at least one list"},
 		{"a base URL without a scheme", "https://desk.example.com/api", "desk.example.com/api", "desk.example.com", "not http://HOST or https://HOST"},
 		{"a password in the base URL", "https://desk", "https://me:secret@desk", "https://me", "belong under credentials"},
-		{"an unknown way of signing", "scheme: header", "scheme: oauth", "oauth", "none of none, bearer, basic, header, query"},
+		{"an unknown way of signing", "scheme: header", "scheme: digest", "digest", "none of none, bearer, basic, header, query, oauth2"},
 		{"a key without a header", "auth: { scheme: header, name: X-Api-Key }", "auth: { scheme: header }", "{ scheme", "needs a name"},
 		{"a token in a header", "    query: { state: all }", "    headers: { Authorization: Bearer abc }", "Bearer abc", "belongs under auth: and credentials:"},
 		{"a limit without a time", "{ requests: 100, per: 1m }", "{ requests: 100 }", "{ requests", "write it such as { requests: 100, per: 1m }"},

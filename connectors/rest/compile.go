@@ -112,8 +112,11 @@ func (a *api) checkAPI(o *Options) {
 			a.fault("base_url", "it has a query or a fragment, which requests would not have")
 		}
 	}
+	if u := o.Auth; u.Scheme != "oauth2" && (u.AuthURL != "" || u.TokenURL != "" || u.DeviceURL != "" || u.RevokeURL != "" || len(u.Scopes) > 0 || len(u.Params) > 0) {
+		a.fault("auth.scheme", "URLs and scopes are for the scheme oauth2, not for %q", u.Scheme)
+	}
 	switch o.Auth.Scheme {
-	case "", "none", "bearer", "basic":
+	case "", "none", "bearer", "basic", "oauth2":
 		if o.Auth.Name != "" || o.Auth.Prefix != "" {
 			a.fault("auth", "name and prefix are for the scheme header (and name for query), not for %q", o.Auth.Scheme)
 		}
@@ -125,7 +128,7 @@ func (a *api) checkAPI(o *Options) {
 			a.fault("auth.prefix", "a query parameter has no prefix")
 		}
 	default:
-		a.fault("auth.scheme", "%q is none of none, bearer, basic, header, query", clip(o.Auth.Scheme))
+		a.fault("auth.scheme", "%q is none of none, bearer, basic, header, query, oauth2", clip(o.Auth.Scheme))
 	}
 	for _, l := range []struct {
 		option string

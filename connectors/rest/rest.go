@@ -42,12 +42,20 @@ func (o *Options) API() (syncd.API, error) {
 	return syncd.API{
 		Summary: o.Summary,
 		BaseURL: o.BaseURL,
-		Auth:    syncd.Auth{Scheme: scheme, Name: o.Auth.Name, Prefix: o.Auth.Prefix, Optional: o.Auth.Optional},
+		Auth:    syncd.Auth{Scheme: scheme, Name: o.Auth.Name, Prefix: o.Auth.Prefix, Optional: o.Auth.Optional, OAuth: o.Auth.oauth()},
 		Rate: syncd.Rate{
 			App: o.Rate.limit(), User: o.UserRate.limit(),
 			Quota: o.RateHeaders.quota(), Throttled: a.throttled(),
 		},
 	}, nil
+}
+
+// oauth returns where users connect, nil where they do not.
+func (u Auth) oauth() *syncd.OAuth {
+	if u.Scheme != "oauth2" {
+		return nil
+	}
+	return &syncd.OAuth{AuthURL: u.AuthURL, TokenURL: u.TokenURL, DeviceURL: u.DeviceURL, RevokeURL: u.RevokeURL, Scopes: u.Scopes, Params: u.Params}
 }
 
 func (l Limit) limit() syncd.Limit {

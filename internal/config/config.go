@@ -27,6 +27,7 @@ type Config struct {
 
 	Store   string // sqlite:ABSOLUTE_PATH or postgres://...; the latter may hold a password
 	Listen  string // HOST:PORT, or "" for none
+	Keys    string // the file of the master keys, absolute; "" where the file names none and the store is no SQLite file
 	Workers int    // runs at once
 	Lease   time.Duration
 	Grace   time.Duration // how long runs have to end when the daemon stops
@@ -97,7 +98,16 @@ type Provider struct {
 	Rate       *syncd.Limit // nil leaves the connector's
 	UserRate   *syncd.Limit // nil leaves the connector's
 	Budget     Budget
+	OAuth      *OAuth   // nil: users do not connect, or the file has no registration
 	AllowHosts []string // HOST or HOST:PORT, lower case
+}
+
+// OAuth is the registration of the operator's application with a provider, and
+// where its users connect.
+type OAuth struct {
+	ClientID     string
+	ClientSecret vault.Secret // zero for a public client
+	syncd.OAuth
 }
 
 // A Source is one user's account at one provider.

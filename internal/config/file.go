@@ -14,6 +14,7 @@ type fileShape struct {
 	Spread  at[time.Duration] `yaml:"spread" doc:"sources with the same schedule start spread over this time"`
 	CatchUp at[string]        `yaml:"catch_up" doc:"ticks missed while no daemon ran: once (one run for all of them) or none"`
 	Changes at[bool]          `yaml:"changes" doc:"write every insert, update and delete to the table changes too"`
+	Keys    at[string]        `yaml:"keys" doc:"the file with the master keys that seal credentials; SYNCD_KEYS in the environment counts before it"`
 	Budget  budgetShape       `yaml:"budget" doc:"a run that takes longer goes on in its turn, after the others that wait"`
 	Limits  limitsShape       `yaml:"limits" doc:"bounds of what one source can take"`
 	Log     logShape          `yaml:"log" doc:"how the daemon logs"`
@@ -64,7 +65,18 @@ type providerShape struct {
 	UserRate   at[rateShape] `yaml:"user_rate" doc:"the limit for each user; the provider's published one without it"`
 	Budget     budgetShape   `yaml:"budget" doc:"a run that takes longer goes on in its turn"`
 	AllowHosts at[[]string]  `yaml:"allow_hosts" doc:"further hosts that redirects may lead to, without credentials, as HOST or HOST:PORT"`
+	OAuth      oauthShape    `yaml:"oauth" doc:"the registration of your application, for providers whose users connect their accounts"`
 	Options    subtree       `yaml:"options" doc:"what to read, for all sources of the provider"`
+}
+
+type oauthShape struct {
+	ClientID     at[string]   `yaml:"client_id" doc:"the application's id"`
+	ClientSecret at[string]   `yaml:"client_secret" doc:"the application's secret; a public client has none"`
+	Scopes       at[[]string] `yaml:"scopes" doc:"what is asked for; the connector's without it"`
+	AuthURL      at[string]   `yaml:"auth_url" doc:"where users consent; the connector's without it"`
+	TokenURL     at[string]   `yaml:"token_url" doc:"where tokens are granted; the connector's without it"`
+	DeviceURL    at[string]   `yaml:"device_url" doc:"of the device flow; the connector's without it"`
+	RevokeURL    at[string]   `yaml:"revoke_url" doc:"where tokens are given back; the connector's without it"`
 }
 
 type sourceShape struct {

@@ -133,6 +133,7 @@ func (l *loader) top(root *yaml.Node, f *fileShape) {
 	} else if f.Store.good {
 		l.cfg.Store = l.store(&f.Store)
 	}
+	l.keys(&f.Keys)
 	l.listen(&f.Listen)
 	within(l, &f.Workers, 1, 1000)
 	within(l, &f.Lease, time.Second, time.Hour)
@@ -161,6 +162,20 @@ func (l *loader) log(s *logShape) {
 	if l.oneOf(&s.Level, "debug", "info", "warn", "error") {
 		// The four names are among those that slog reads.
 		_ = l.cfg.Log.Level.UnmarshalText([]byte(s.Level.Value))
+	}
+}
+
+// keys sets where the master keys are: beside the database if that is a file.
+func (l *loader) keys(a *at[string]) {
+	path, embedded := strings.CutPrefix(l.cfg.Store, "sqlite:")
+	switch {
+	case a.good && a.Value != "":
+		l.cfg.Keys = a.Value
+		if !filepath.IsAbs(a.Value) {
+			l.cfg.Keys = filepath.Join(l.cfg.Dir, a.Value)
+		}
+	case embedded:
+		l.cfg.Keys = filepath.Join(filepath.Dir(path), "syncd.keys")
 	}
 }
 

@@ -96,6 +96,7 @@ func (l *loader) connect(p *provider, e entry) {
 		return
 	}
 	p.ok = l.baseURL(p, &s.BaseURL)
+	l.oauth(p, &s.OAuth)
 }
 
 // connectorOf returns the connector that a provider names, or nil and an error.

@@ -178,7 +178,7 @@ func (l *loader) describesAlike(p *provider, s *sourceShape, decoded syncd.Optio
 		l.optionsError(p, &s.Options, s.Options.node, err)
 		return false
 	}
-	if api.BaseURL != p.Connector.BaseURL || api.Auth != p.Connector.Auth {
+	if api.BaseURL != p.Connector.BaseURL || !reflect.DeepEqual(api.Auth, p.Connector.Auth) {
 		l.add(s.Options.key, "options: where requests go and how they are signed is the provider's to say", "put base_url and auth under the provider "+clip(p.Name))
 		return false
 	}
@@ -190,7 +190,7 @@ func credentialKeys(scheme syncd.Scheme) (keys []string, known bool) {
 	switch scheme {
 	case syncd.NoAuth:
 		return nil, true
-	case syncd.Bearer, syncd.HeaderKey, syncd.QueryKey:
+	case syncd.Bearer, syncd.HeaderKey, syncd.QueryKey, syncd.OAuth2:
 		return []string{"token"}, true
 	case syncd.Basic:
 		return []string{"username", "password"}, true
@@ -202,7 +202,12 @@ func credentialKeys(scheme syncd.Scheme) (keys []string, known bool) {
 func (l *loader) credentials(at *yaml.Node, p *provider, t *subtree) secrets {
 	keys, _ := credentialKeys(p.Connector.Auth.Scheme)
 	if !t.given() {
-		if !p.Connector.Auth.Optional {
+		switch {
+		case p.OAuth != nil || p.Connector.Auth.Optional: // its user connects
+		case p.Connector.Auth.Scheme == syncd.OAuth2:
+			l.add(at, fmt.Sprintf("the connector %s needs an account that is connected", p.Connector.Name),
+				fmt.Sprintf("write oauth: { client_id: ..., client_secret: ... } under the provider %s and run syncd connect, or credentials: { token: ... } here", clip(p.Name)))
+		default:
 			l.lacking(at, p, keys)
 		}
 		return nil

@@ -153,7 +153,7 @@ sources:
   credentials: { token: t }
 `, nil)
 	want := &Config{
-		Path: "folder/syncd.yaml", Dir: cfg.Dir, Store: "sqlite:/var/lib/syncd/syncd.db", Listen: "[::1]:8400", Workers: 100,
+		Path: "folder/syncd.yaml", Dir: cfg.Dir, Store: "sqlite:/var/lib/syncd/syncd.db", Listen: "[::1]:8400", Keys: "/var/lib/syncd/syncd.keys", Workers: 100,
 		Lease: 2 * time.Minute, Changes: true,
 		Limits: Limits{Body: 1 << 20, InlineWait: 5 * time.Second, Park: 7 * 24 * time.Hour, Rejects: 10},
 		Log:    Log{Level: slog.LevelWarn, Format: "json"},

@@ -1,0 +1,71 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+
+	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/internal/vault"
+)
+
+// oauth reads the registration of the operator's application.
+func (l *loader) oauth(p *provider, s *oauthShape) {
+	first := s.first()
+	if first == nil {
+		return
+	}
+	if p.Connector.Auth.Scheme != syncd.OAuth2 || p.Connector.Auth.OAuth == nil {
+		l.add(first.mark(), fmt.Sprintf("oauth: the connector %s does not take it: its users do not connect by OAuth", p.Connector.Name), "take it out")
+		return
+	}
+	o := &OAuth{ClientID: s.ClientID.Value, OAuth: *p.Connector.Auth.OAuth}
+	if s.ClientSecret.Value != "" {
+		o.ClientSecret = vault.NewSecret(s.ClientSecret.Value)
+	}
+	if s.ClientID.Value == "" {
+		l.add(first.mark(), "oauth has no client_id", "register your application with the provider, and write the id that it gives you")
+	}
+	if s.Scopes.good {
+		o.Scopes = s.Scopes.Value
+	}
+	for _, u := range []struct {
+		at *at[string]
+		to *string
+	}{{&s.AuthURL, &o.AuthURL}, {&s.TokenURL, &o.TokenURL}, {&s.DeviceURL, &o.DeviceURL}, {&s.RevokeURL, &o.RevokeURL}} {
+		if !u.at.good {
+			continue
+		}
+		*u.to = u.at.Value
+		if !isSafe(u.at.Value) {
+			l.refuse(u.at.spot, "https://HOST/PATH", problem{"it is not https://HOST/PATH", "secrets are sent there: only a server on this machine may be asked by http"})
+		}
+	}
+	if o.AuthURL == "" && o.DeviceURL == "" || o.TokenURL == "" {
+		l.add(first.mark(), "oauth: it is not known where users connect", "write auth_url and token_url, as the provider's documentation has them")
+	}
+	p.OAuth = o
+}
+
+// first returns where the registration begins, nil if there is none.
+func (s *oauthShape) first() *spot {
+	for _, st := range []*standing{&s.ClientID.standing, &s.ClientSecret.standing, &s.Scopes.standing, &s.AuthURL.standing, &s.TokenURL.standing, &s.DeviceURL.standing, &s.RevokeURL.standing} {
+		if st.given() {
+			return &st.spot
+		}
+	}
+	return nil
+}
+
+// isSafe reports whether secrets may be sent to a URL: by https, or to this machine.
+func isSafe(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil {
+		return false
+	}
+	if u.Scheme == "https" {
+		return true
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback())
+}
