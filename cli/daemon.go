@@ -117,6 +117,9 @@ func owner() string {
 // apply puts a configuration in force, here and in the store.
 func (d *daemon) apply(ctx context.Context, cfg *config.Config) error {
 	before := d.fleet.force.Load()
+	if err := d.fleet.openAccounts(ctx, d.app, cfg); err != nil {
+		return err
+	}
 	if err := d.fleet.use(cfg); err != nil {
 		return err
 	}

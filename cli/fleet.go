@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/internal/account"
 	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/ingest"
 	"github.com/syncdhq/syncd/internal/run"
@@ -32,6 +33,8 @@ type fleet struct {
 	tap    func(http.RoundTripper) http.RoundTripper  // around what clients ask through; nil is allowed
 	base   http.RoundTripper
 	now    func() time.Time
+
+	book *account.Book // nil where no provider's users connect
 
 	force atomic.Pointer[force]
 
@@ -130,6 +133,7 @@ func (f *fleet) run(ctx context.Context, cfg *config.Config, src *config.Source,
 		job.Source, job.OnPage = source, f.onPage
 		res = f.runner(cfg).Run(ctx, job)
 	}
+	f.needsUser(ctx, res.Err)
 	if f.report != nil {
 		f.report(job.Lease.Key, res, f.now().Sub(began))
 	}
@@ -190,6 +194,7 @@ func (f *fleet) stack(cfg *config.Config, src *config.Source, base string) (*tra
 		}
 		origin = u
 	}
+	auth, session := f.signedBy(src)
 	app, user := p.Connector.Rate.App, p.Connector.Rate.User
 	if p.Rate != nil {
 		app = *p.Rate
@@ -197,14 +202,18 @@ func (f *fleet) stack(cfg *config.Config, src *config.Source, base string) (*tra
 	if p.UserRate != nil {
 		user = *p.UserRate
 	}
-	return transport.New(transport.Config{
-		Auth: p.Connector.Auth, Credentials: src.Credentials, Origin: origin,
+	stack := transport.Config{
+		Auth: auth, Credentials: src.Credentials, Origin: origin,
 		Quota: p.Connector.Rate.Quota, Throttled: p.Connector.Rate.Throttled,
 		App:           f.pacer(store.Key{Provider: p.Name}, app),
 		User:          f.pacer(keyOf(src), user),
 		MaxInlineWait: cfg.Limits.InlineWait, MaxPark: cfg.Limits.Park, MaxBody: cfg.Limits.Body,
 		Allow: p.AllowHosts, UserAgent: "syncd/" + version(), Base: f.base,
-	})
+	}
+	if session != nil {
+		stack.Tokens = session
+	}
+	return transport.New(stack)
 }
 
 // pacer returns the pacer of an app or a user. It outlives runs and reloads:

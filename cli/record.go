@@ -1,32 +1,40 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 
 	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/recording"
 	"github.com/syncdhq/syncd/internal/run"
+	"github.com/syncdhq/syncd/internal/vault"
 )
 
 // A tape is the recording that a run by hand makes. A nil one records nothing.
 type tape struct {
-	name string
-	file *recording.File
-	rec  *recording.Recorder
+	name  string
+	file  *recording.File
+	rec   *recording.Recorder
+	fresh func() error // reports a secret that came into being during the run; nil: none can
 }
 
 // newTape makes ready to record what the fleet asks for the source. All that can
 // be wrong with the file's place is found here, before anything is asked.
-func newTape(f *fleet, src *config.Source, name string, replace bool) (*tape, error) {
+func newTape(ctx context.Context, f *fleet, src *config.Source, name string, replace bool) (*tape, error) {
 	if name == "" {
 		return nil, nil
 	}
 	secrets := make(map[string]string, len(src.Credentials))
 	for key, secret := range src.Credentials {
 		secrets[key] = secret.Reveal()
+	}
+	fresh, err := f.accountSecrets(ctx, src, secrets)
+	if err != nil {
+		return nil, err
 	}
 	rec, err := recording.NewRecorder(or(f.baseURL(src.Of), noBase), secrets)
 	if err != nil {
@@ -40,7 +48,34 @@ func newTape(f *fleet, src *config.Source, name string, replace bool) (*tape, er
 		return nil, err
 	}
 	f.tap = rec.Around
-	return &tape{name, file, rec}, nil
+	return &tape{name, file, rec, fresh}, nil
+}
+
+// accountSecrets adds the tokens of a connected account to the secrets that are
+// not to get into a recording. What it returns reports whether others have come
+// in their place since.
+func (f *fleet) accountSecrets(ctx context.Context, src *config.Source, secrets map[string]string) (fresh func() error, err error) {
+	_, session := f.signedBy(src)
+	if session == nil {
+		return nil, nil
+	}
+	if _, err := session.Token(ctx); err != nil { // refreshes one that is about to end
+		return nil, err
+	}
+	now, err := f.book.Tokens(ctx, keyOf(src))
+	if err != nil {
+		return nil, err
+	}
+	for i, secret := range now {
+		secrets[fmt.Sprint("token ", i)] = secret.Reveal()
+	}
+	return func() error {
+		then, err := f.book.Tokens(context.WithoutCancel(ctx), keyOf(src))
+		if err == nil && !slices.EqualFunc(now, then, vault.Secret.Equal) {
+			err = errors.New("the account's token was refreshed during the run, and the answers may hold either: run it once more")
+		}
+		return err
+	}, nil
 }
 
 // end writes what was recorded, of a run that failed as well, and notes it in
@@ -48,6 +83,12 @@ func newTape(f *fleet, src *config.Source, name string, replace bool) (*tape, er
 func (t *tape) end(res *run.Result) error {
 	if t == nil {
 		return nil
+	}
+	if t.fresh != nil {
+		if err := t.fresh(); err != nil {
+			t.file.Drop()
+			return fmt.Errorf("nothing was recorded: %w", err)
+		}
 	}
 	n := t.rec.Len()
 	if n == 0 {

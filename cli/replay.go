@@ -73,6 +73,9 @@ func (a *app) replay(ctx context.Context, ids []string, raw []byte) error {
 	defer s.Close()
 	f := newFleet(s, newLog(a.Err, cfg.Log))
 	defer f.close()
+	if err := f.openAccounts(ctx, a, cfg); err != nil {
+		return err
+	}
 	if err := f.use(cfg); err != nil {
 		return err
 	}

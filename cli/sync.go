@@ -92,6 +92,9 @@ func (a *app) sync(ctx context.Context, req syncRequest, out output) error {
 	defer s.Close()
 	f := newFleet(s, newLog(a.Err, cfg.Log))
 	defer f.close()
+	if err := f.openAccounts(ctx, a, cfg); err != nil {
+		return err
+	}
 	if err := f.use(cfg); err != nil {
 		return err
 	}
@@ -102,7 +105,7 @@ func (a *app) sync(ctx context.Context, req syncRequest, out output) error {
 	if err := checkStream(src, req.stream); err != nil {
 		return err
 	}
-	rec, err := newTape(f, src, req.record, req.force)
+	rec, err := newTape(ctx, f, src, req.record, req.force)
 	if err != nil {
 		return err
 	}

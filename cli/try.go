@@ -69,6 +69,17 @@ func (a *app) try(ctx context.Context, args []string, req tryRequest, out output
 	if err := f.serveDemo(src.Of); err != nil {
 		return err
 	}
+	if connects(src.Of) && len(src.Credentials) == 0 {
+		s, err := a.existing(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		f.store = s
+		if err := f.openAccounts(ctx, a, cfg); err != nil {
+			return err
+		}
+	}
 	t, err := newTrial(f, cfg, src)
 	if err != nil {
 		return err

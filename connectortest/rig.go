@@ -45,6 +45,9 @@ func (s Subject) api() (syncd.API, syncd.Options, error) {
 	if api.BaseURL == "" {
 		api.BaseURL = "http://provider.test"
 	}
+	if api.Auth.Scheme == syncd.OAuth2 {
+		api.Auth.Scheme = syncd.Bearer // getting and refreshing tokens is not the connector's
+	}
 	return api, o, nil
 }
 

@@ -27,13 +27,26 @@ func Connector() syncd.Connector {
 		Name:    "google_calendar",
 		Summary: "calendars and events of Google Calendar",
 		BaseURL: "https://www.googleapis.com/calendar/v3",
-		Auth:    syncd.Auth{Scheme: syncd.Bearer},
+		Auth:    syncd.Auth{Scheme: syncd.OAuth2, OAuth: consent()},
 		Rate: syncd.Rate{
 			App:       syncd.Limit{Requests: 10000, Per: time.Minute, Burst: 100},
 			User:      syncd.Limit{Requests: 600, Per: time.Minute, Burst: 10},
 			Throttled: throttled,
 		},
 		Options: func() syncd.Options { return &Options{} },
+	}
+}
+
+// consent is where and how users connect, by
+// https://developers.google.com/identity/protocols/oauth2/web-server: a refresh
+// token comes with access_type=offline, and again only with prompt=consent.
+func consent() *syncd.OAuth {
+	return &syncd.OAuth{
+		AuthURL:   "https://accounts.google.com/o/oauth2/v2/auth",
+		TokenURL:  "https://oauth2.googleapis.com/token",
+		RevokeURL: "https://oauth2.googleapis.com/revoke",
+		Scopes:    []string{"https://www.googleapis.com/auth/calendar.readonly"},
+		Params:    map[string]string{"access_type": "offline", "prompt": "consent"},
 	}
 }
 

@@ -117,6 +117,20 @@ func (b *Book) read(row store.Credential) (grant, error) {
 	return g, nil
 }
 
+// Tokens returns the secrets that are stored for a source, to be looked for
+// where none may be.
+func (b *Book) Tokens(ctx context.Context, key store.Key) ([]vault.Secret, error) {
+	g, _, err := b.open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	secrets := []vault.Secret{g.Access}
+	if !g.Refresh.IsZero() {
+		secrets = append(secrets, g.Refresh)
+	}
+	return secrets, nil
+}
+
 // Drop forgets a source's credential and returns what it was, to be revoked.
 func (b *Book) Drop(ctx context.Context, key store.Key) (oauth.Token, error) {
 	g, _, err := b.open(ctx, key)

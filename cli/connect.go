@@ -1,0 +1,330 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/syncdhq/syncd/internal/config"
+	"github.com/syncdhq/syncd/internal/oauth"
+	"github.com/syncdhq/syncd/internal/store"
+	"github.com/syncdhq/syncd/internal/vault"
+)
+
+// A connectRequest is what `syncd connect` was asked for.
+type connectRequest struct {
+	key       store.Key
+	device    bool
+	noBrowser bool
+	listen    string
+}
+
+func (a *app) connectCommand() *cobra.Command {
+	req := connectRequest{listen: "127.0.0.1:8401"}
+	c := &cobra.Command{
+		Use:   "connect USER PROVIDER",
+		Short: "Connect a user's account at a provider",
+		Long: `Connect a user's account at a provider (OAuth 2): the provider asks for consent
+in a browser, and syncd keeps what it grants, sealed. The source, which is in the
+configuration, is due at once; one that was paused for this goes on.
+
+The provider must know the address that the browser comes back to. It is
+http://127.0.0.1:8401/callback, or what --listen says. On a server without a
+browser use --device, or open the printed address elsewhere with a tunnel.`,
+		Example: `  syncd connect alice google_calendar
+  syncd connect alice google_calendar --device        where there is no browser
+  syncd connect alice google_calendar --no-browser    print the address only`,
+		Args:              takes("USER", "PROVIDER"),
+		ValidArgsFunction: a.completeSource,
+		RunE: func(c *cobra.Command, args []string) error {
+			req.key = store.Key{User: args[0], Provider: args[1]}
+			return a.connectAccount(c.Context(), req)
+		},
+	}
+	c.Flags().BoolVar(&req.device, "device", false, "show a code to enter on another device")
+	c.Flags().BoolVar(&req.noBrowser, "no-browser", false, "do not open a browser")
+	c.Flags().StringVar(&req.listen, "listen", req.listen, "the `address` that the browser comes back to")
+	return c
+}
+
+// withAccount opens what the commands about one account need.
+func (a *app) withAccount(ctx context.Context, key store.Key, do func(f *fleet, src *config.Source) error) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	src, ok := configured(cfg)[key]
+	if !ok {
+		return usageError{fmt.Errorf("there is no source %s in %s (see: syncd sources list)", key, cfg.Path)}
+	}
+	if !connects(src.Of) {
+		return usageError{fmt.Errorf("users of %s do not connect: its connector %s takes credentials: from the configuration, or there is no oauth: under the provider", src.Of.Name, src.Of.Connector.Name)}
+	}
+	s, err := a.open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	f := newFleet(s, newLog(a.Err, cfg.Log))
+	defer f.close()
+	if err := f.openAccounts(ctx, a, cfg); err != nil {
+		return err
+	}
+	return do(f, src)
+}
+
+func (a *app) connectAccount(ctx context.Context, req connectRequest) error {
+	return a.withAccount(ctx, req.key, func(f *fleet, src *config.Source) error {
+		if len(src.Credentials) > 0 {
+			return usageError{fmt.Errorf("the source %s has a token in the configuration, which counts: take it out of credentials: first", req.key)}
+		}
+		token, err := a.consent(ctx, f, src, req)
+		if err != nil {
+			return err
+		}
+		if err := f.connected(ctx, src, token); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Out, "connected %s: its next run is due now\n", req.key)
+		return nil
+	})
+}
+
+// connected stores a grant and lets the source go on. A source that is being
+// run is due when that run ends.
+func (f *fleet) connected(ctx context.Context, src *config.Source, token oauth.Token) error {
+	key := keyOf(src)
+	if err := f.book.Save(ctx, key, token, ""); err != nil {
+		return err
+	}
+	if err := ensure(ctx, f.store, src); err != nil {
+		return err
+	}
+	if _, err := f.store.Resume(ctx, key, store.PausedAuth); err != nil {
+		return err
+	}
+	now, err := f.store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	err = f.store.Reschedule(ctx, key, src.Schedule.Next(now), now)
+	if _, busy := errors.AsType[*store.LeasedError](err); busy {
+		return nil
+	}
+	return err
+}
+
+func (a *app) consent(ctx context.Context, f *fleet, src *config.Source, req connectRequest) (oauth.Token, error) {
+	if req.device {
+		return a.consentByDevice(ctx, f, src)
+	}
+	if src.Of.OAuth.AuthURL == "" {
+		return oauth.Token{}, usageError{fmt.Errorf("it is not known where users of %s consent: write auth_url under oauth:, or use --device", src.Of.Name)}
+	}
+	return a.consentInBrowser(ctx, f, src, req)
+}
+
+// consentByDevice is the device flow (RFC 8628).
+func (a *app) consentByDevice(ctx context.Context, f *fleet, src *config.Source) (oauth.Token, error) {
+	if src.Of.OAuth.DeviceURL == "" {
+		return oauth.Token{}, usageError{fmt.Errorf("it is not known where %s begins the device flow: write device_url under oauth:, if it has one", src.Of.Name)}
+	}
+	client := f.authorizer(src.Of, "")
+	code, err := client.Device(ctx)
+	if err != nil {
+		return oauth.Token{}, err
+	}
+	fmt.Fprintf(a.Out, "Open %s on any device, and enter the code %s\n", oneLine(code.URL), oneLine(code.UserCode))
+	if code.Complete != "" {
+		fmt.Fprintf(a.Out, "or open %s\n", oneLine(code.Complete))
+	}
+	return client.Await(ctx, code)
+}
+
+// consentWithin is how long a user has for it.
+const consentWithin = 15 * time.Minute
+
+// consentInBrowser is the authorization code flow with PKCE (RFC 7636), in
+// which the browser comes back to this process (RFC 8252, section 7.3).
+func (a *app) consentInBrowser(ctx context.Context, f *fleet, src *config.Source, req connectRequest) (oauth.Token, error) {
+	l, err := net.Listen("tcp", req.listen)
+	if err != nil {
+		return oauth.Token{}, fmt.Errorf("wait for the browser: %w (--listen names another address, which the provider must know)", err)
+	}
+	client := f.authorizer(src.Of, "http://"+l.Addr().String()+"/callback")
+	back := newCallback(src.Provider)
+	verifier := oauth.NewVerifier()
+	server := &http.Server{Handler: back, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	go server.Serve(l)
+	defer server.Close()
+	address := client.AuthCodeURL(back.state, verifier)
+	fmt.Fprintf(a.Out, "Open this address to connect %s:\n\n  %s\n\n", keyOf(src), address)
+	if !req.noBrowser {
+		openBrowser(ctx, address)
+	}
+	ctx, cancel := context.WithTimeout(ctx, consentWithin)
+	defer cancel()
+	select {
+	case <-ctx.Done():
+		return oauth.Token{}, fmt.Errorf("nobody consented within %s", span(consentWithin))
+	case answer := <-back.answers:
+		token, err := answer.token(ctx, client, back, verifier)
+		answer.told <- err
+		<-answer.shown
+		return token, err
+	}
+}
+
+// openBrowser opens an address if there is something to open it with.
+func openBrowser(ctx context.Context, address string) {
+	name, args := "xdg-open", []string{address}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	}
+	if path, err := exec.LookPath(name); err == nil {
+		_ = exec.CommandContext(ctx, path, args...).Start() // the address is printed in any case
+	}
+}
+
+// A callback is where the browser comes back to, once.
+type callback struct {
+	provider string
+	state    string
+	answers  chan answer
+}
+
+// An answer is what a browser brought back.
+type answer struct {
+	code, refused string
+	told          chan error    // what came of it
+	shown         chan struct{} // the browser has been told
+}
+
+func newCallback(provider string) *callback {
+	return &callback{provider: provider, state: rand.Text(), answers: make(chan answer)}
+}
+
+// ServeHTTP implements http.Handler.
+func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Referrer-Policy", "no-referrer") // the address holds the code
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	w.Header().Set("Cache-Control", "no-store")
+	q := r.URL.Query()
+	switch {
+	case r.URL.Path != "/callback":
+		http.NotFound(w, r)
+		return
+	case subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(c.state)) != 1:
+		w.WriteHeader(http.StatusBadRequest)
+		page(w, "This is not the answer that is waited for", "It belongs to another attempt to connect. Begin again with the address that syncd shows now.")
+		return
+	}
+	a := answer{code: q.Get("code"), refused: q.Get("error"), told: make(chan error, 1), shown: make(chan struct{})}
+	defer close(a.shown)
+	select {
+	case c.answers <- a:
+	case <-r.Context().Done():
+		return
+	}
+	if err := <-a.told; err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		page(w, "The account is not connected", err.Error())
+	} else {
+		page(w, "Connected", "The account at "+c.provider+" is connected. You can close this page.")
+	}
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// token turns what the browser brought into a token.
+func (a answer) token(ctx context.Context, client *oauth.Client, back *callback, verifier vault.Secret) (oauth.Token, error) {
+	switch {
+	case a.refused != "":
+		return oauth.Token{}, fmt.Errorf("the provider %s says %s", back.provider, clip(a.refused, 100))
+	case a.code == "":
+		return oauth.Token{}, fmt.Errorf("the provider %s sent the browser back without a code", back.provider)
+	}
+	return client.Exchange(ctx, a.code, verifier)
+}
+
+var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{{.Title}}</title>
+<style>body { font: 16px/1.5 system-ui, sans-serif; max-width: 32em; margin: 20vh auto; padding: 0 1em; color: #222 }</style>
+<h1>{{.Title}}</h1>
+<p>{{.Text}}</p>
+</html>
+`))
+
+func page(w io.Writer, title, text string) {
+	_ = pageTemplate.Execute(w, struct{ Title, Text string }{title, text}) // the browser went away
+}
+
+func (a *app) disconnectCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "disconnect USER PROVIDER",
+		Short: "Give a user's account back",
+		Long: `Give a user's account back: the provider is told that its tokens are no longer
+wanted where it can be (RFC 7009), they are deleted, and the source is paused
+until the account is connected again. Its records stay.`,
+		Example:           "  syncd disconnect alice google_calendar",
+		Args:              takes("USER", "PROVIDER"),
+		ValidArgsFunction: a.completeSource,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.disconnect(c.Context(), store.Key{User: args[0], Provider: args[1]})
+		},
+	}
+	return c
+}
+
+func (a *app) disconnect(ctx context.Context, key store.Key) error {
+	return a.withAccount(ctx, key, func(f *fleet, src *config.Source) error {
+		if err := ensure(ctx, f.store, src); err != nil {
+			return err
+		}
+		if _, err := f.store.Pause(ctx, key, store.PausedAuth); err != nil {
+			return err
+		}
+		token, err := f.book.Drop(ctx, key)
+		if err != nil {
+			return err
+		}
+		said := "its tokens are deleted"
+		switch wanted := token.Refresh; {
+		case token.Access.IsZero():
+			said = "it was not connected"
+		case src.Of.OAuth.RevokeURL == "":
+			said += "; the provider can't be told: the user can withdraw access there"
+		default:
+			if wanted.IsZero() {
+				wanted = token.Access
+			}
+			if err := f.authorizer(src.Of, "").Revoke(ctx, wanted); err != nil {
+				said += fmt.Sprintf("; the provider did not take them back (%v): the user can withdraw access there", err)
+			} else {
+				said += ", and the provider was told"
+			}
+		}
+		fmt.Fprintf(a.Out, "disconnected %s: %s\n", key, said)
+		return nil
+	})
+}
