@@ -128,6 +128,16 @@ func (w *walk) sweep(ctx context.Context, step cursor.Step) error {
 	if w.listing == nil || !step.Proved {
 		return nil
 	}
+	if w.stream.Order == syncd.Descending {
+		settled, err := w.lookAtTop(ctx)
+		if err != nil {
+			return err
+		}
+		if !settled {
+			w.note("%s: the list changes faster than it can be read, so nothing was deleted by its absence", w.at)
+			return nil
+		}
+	}
 	swept, err := w.Writer.Sweep(ctx, w.Lease, ingest.Sweep{
 		Stream: w.stream, Part: w.at.part, Listing: w.listing, Began: w.began, RunID: w.RunID,
 		MaxShare: w.Source.MaxMissing, Confirm: w.Confirm, AllowEmpty: w.Source.AllowEmpty,

@@ -55,6 +55,9 @@ func (w *walk) leg(ctx context.Context) leg {
 	}
 	step := cursor.Advance(w.ahead, w.stream, page, syncd.At(w.providerTime(asked)), len(batch.Rejects) > 0)
 	w.ahead = step.State
+	if w.ahead.Walk != nil {
+		w.cap = w.ahead.Walk.Cap
+	}
 	if step.Broken {
 		w.guard.Reset()
 		w.seen = nil

@@ -29,6 +29,7 @@ type walk struct {
 	seen    ingest.Seen
 	dropped bool // a refused token was dropped already
 	resyncs int
+	cap     syncd.Mark // when the walk began by the provider's clock, once a page of it was not the last
 }
 
 // A leg is one fetched page on its way to be committed.
