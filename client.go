@@ -36,6 +36,14 @@ func NewClient(base string, whole, stream http.RoundTripper) (*Client, error) {
 	return &Client{base: u, whole: whole, stream: stream}, nil
 }
 
+// NoBase is the base URL of a client for a connector that has none and whose
+// configuration names none. Nothing is asked there.
+const NoBase = "http://base-url.invalid"
+
+// HasBase reports whether the client has a base URL. A connector without a
+// BaseURL of its own checks it where its options do not name one either.
+func (c *Client) HasBase() bool { return c.base.Host != "base-url.invalid" }
+
 // At returns a client like c for another base URL, which must come from the
 // source's configuration and never from an answer.
 func (c *Client) At(base string) (*Client, error) {

@@ -162,7 +162,7 @@ func (f *fleet) source(cfg *config.Config, src *config.Source) (run.Source, func
 	if err != nil {
 		return run.Source{}, none, err
 	}
-	client, err := syncd.NewClient(or(base, noBase), f.tapped(stack.Whole()), f.tapped(stack.Stream()))
+	client, err := syncd.NewClient(or(base, syncd.NoBase), f.tapped(stack.Whole()), f.tapped(stack.Stream()))
 	if err != nil {
 		return run.Source{}, none, err
 	}
@@ -179,10 +179,6 @@ func (f *fleet) source(cfg *config.Config, src *config.Source) (run.Source, func
 		Wire:       stack,
 	}, stack.Requests, nil
 }
-
-// noBase is the base URL of connectors that have none: files, or URLs that the
-// options name in full.
-const noBase = "http://base-url.invalid"
 
 func (f *fleet) stack(cfg *config.Config, src *config.Source, base string) (*transport.Stack, error) {
 	p := src.Of

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/recording"
 	"github.com/syncdhq/syncd/internal/run"
@@ -36,7 +37,7 @@ func newTape(ctx context.Context, f *fleet, src *config.Source, name string, rep
 	if err != nil {
 		return nil, err
 	}
-	rec, err := recording.NewRecorder(or(f.baseURL(src.Of), noBase), secrets)
+	rec, err := recording.NewRecorder(or(f.baseURL(src.Of), syncd.NoBase), secrets)
 	if err != nil {
 		return nil, err
 	}

@@ -195,7 +195,7 @@ func streamNames(src *config.Source) ([]string, error) {
 
 // streamsOf returns a source's streams, to be looked at and not fetched from.
 func streamsOf(src *config.Source) ([]syncd.Stream, error) {
-	client, err := syncd.NewClient(noBase, nil, nil)
+	client, err := syncd.NewClient(syncd.NoBase, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func newTrial(f *fleet, cfg *config.Config, src *config.Source) (*trial, error) 
 		return nil, err
 	}
 	w := &witness{base: stack.Whole(), now: f.now}
-	client, err := syncd.NewClient(or(base, noBase), w, &witness{base: stack.Stream(), now: f.now})
+	client, err := syncd.NewClient(or(base, syncd.NoBase), w, &witness{base: stack.Stream(), now: f.now})
 	if err != nil {
 		return nil, err
 	}

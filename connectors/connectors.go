@@ -9,6 +9,7 @@ import (
 	"github.com/syncdhq/syncd/connectors/notion"
 	"github.com/syncdhq/syncd/connectors/rest"
 	"github.com/syncdhq/syncd/connectors/sample"
+	"github.com/syncdhq/syncd/connectors/shopify"
 	"github.com/syncdhq/syncd/connectors/slack"
 	"github.com/syncdhq/syncd/providers"
 )
@@ -25,5 +26,6 @@ var All = []syncd.Connector{
 	providers.Connector("pocketbase"),
 	rest.Connector(),
 	sample.Connector(),
+	shopify.Connector(),
 	slack.Connector(),
 }

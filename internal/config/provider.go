@@ -162,7 +162,7 @@ func (l *loader) baseURL(p *provider, a *at[string]) bool {
 	}
 	base := p.BaseURL
 	if base == "" {
-		base = "http://127.0.0.1" // nothing is asked there
+		base = syncd.NoBase
 	}
 	client, err := syncd.NewClient(base, noRequests{}, noRequests{})
 	if err != nil {
