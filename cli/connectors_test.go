@@ -31,7 +31,7 @@ func TestConnectors(t *testing.T) {
 // What is shown to start from is a configuration, but for options and
 // variables that are the reader's.
 func TestSnippets(t *testing.T) {
-	option := regexp.MustCompile(`^[^:]+:\d+:\d+: (options|path|key)\b`)
+	option := regexp.MustCompile(`^[^:]+:\d+:\d+: (options|path|key|shop)\b`)
 	env := func(string) (string, bool) { return "secret", true }
 	all, err := config.Expand(connectors.All)
 	if err != nil {

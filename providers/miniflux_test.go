@@ -65,16 +65,16 @@ func TestRequestsOfMiniflux(t *testing.T) {
 	entry := func(id int, at string) string {
 		return fmt.Sprintf(`{"id":%d,"changed_at":"2026-05-01T%sZ"}`, id, at)
 	}
-	w := &wire{answer: func(req *http.Request) string {
+	w := &wire{answer: func(req *http.Request) (string, int) {
 		if req.URL.Path != "/v1/entries" {
-			return "[]"
+			return "[]", 200
 		}
 		q := req.URL.Query()
 		switch {
 		case q.Get("changed_after") != "" || q.Get("after_entry_id") == "12":
-			return `{"total":1,"entries":[` + entry(13, "10:00:00.5") + `]}`
+			return `{"total":1,"entries":[` + entry(13, "10:00:00.5") + `]}`, 200
 		}
-		return `{"total":3,"entries":[` + strings.Join([]string{entry(11, "10:00:01.000001"), entry(12, "09:00:00")}, ",") + `]}`
+		return `{"total":3,"entries":[` + strings.Join([]string{entry(11, "10:00:01.000001"), entry(12, "09:00:00")}, ",") + `]}`, 200
 	}}
 	streams := w.streams(t, paged(connector(t, "miniflux"), 2, "entries")())
 	got, state := w.walk(t, streams["entries"], "", cursor.State{})

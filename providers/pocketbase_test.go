@@ -74,12 +74,12 @@ func TestRequestsOfPocketBase(t *testing.T) {
 	record := func(id, at string) string { return fmt.Sprintf(`{"id":%q,"updated":%q}`, id, at) }
 	const at = "2026-05-01 10:00:00.123Z"
 	var pages []string
-	w := &wire{answer: func(*http.Request) string {
+	w := &wire{answer: func(*http.Request) (string, int) {
 		page := ""
 		if len(pages) > 0 {
 			page, pages = pages[0], pages[1:]
 		}
-		return `{"items":[` + page + `],"perPage":2}`
+		return `{"items":[` + page + `],"perPage":2}`, 200
 	}}
 	s := w.streams(t, with(connector(t, "pocketbase"), map[string]string{"collections": "orders"})())["records"]
 

@@ -1,6 +1,7 @@
 package providers_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,15 @@ func with(c syncd.Connector, params map[string]string) func() syncd.Options {
 	}
 }
 
+// only returns what makes a connector's options with some streams alone.
+func only(c syncd.Connector, streams ...string) func() syncd.Options {
+	return func() syncd.Options {
+		o := c.Options().(*rest.Options)
+		o.Only = streams
+		return o
+	}
+}
+
 // paged returns what makes a connector's options with small pages of some
 // streams, for fakes of providers that always give as many as they are asked for.
 func paged(c syncd.Connector, size int, streams ...string) func() syncd.Options {
@@ -52,7 +62,8 @@ func paged(c syncd.Connector, size int, streams ...string) func() syncd.Options 
 
 // A wire answers a provider's requests and keeps what was asked.
 type wire struct {
-	answer func(*http.Request) string // the body
+	answer func(*http.Request) (body string, status int)
+	header func(*http.Request, http.Header) // of the answer; nil is none
 	asked  []string
 }
 
@@ -75,7 +86,12 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	w.asked = append(w.asked, line)
 	rec := httptest.NewRecorder()
-	io.WriteString(rec, w.answer(req))
+	body, status := w.answer(req)
+	if w.header != nil {
+		w.header(req, rec.Header())
+	}
+	rec.WriteHeader(status)
+	io.WriteString(rec, body)
 	resp := rec.Result()
 	resp.Request = req
 	return resp, nil
@@ -127,4 +143,20 @@ func (w *wire) walk(t *testing.T, s syncd.Stream, part string, state cursor.Stat
 	}
 	t.Fatal("the walk does not end")
 	return nil, state
+}
+
+// refused checks what becomes of the answers to a request for the part 7 of
+// streams: that nothing is new, or else a failure with the status.
+func (w *wire) refused(t *testing.T, c syncd.Connector, streams []string, status int, unchanged bool) {
+	t.Helper()
+	for _, name := range streams {
+		_, err := w.streams(t, c.Options())[name].Fetch(t.Context(), syncd.Request{Part: "7"})
+		refusal, ok := errors.AsType[*syncd.HTTPError](err)
+		switch {
+		case unchanged && !errors.Is(err, syncd.ErrNotModified):
+			t.Errorf("%s: %d is %v, want that nothing is new", name, status, err)
+		case !unchanged && (!ok || refusal.Status != status):
+			t.Errorf("%s: %d is %v, want a failure", name, status, err)
+		}
+	}
 }
