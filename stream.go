@@ -18,6 +18,9 @@ type Stream struct {
 	// there is (files that come and go): nothing is deleted by absence.
 	Increments bool
 	Version    int // raised when the records' meaning changes: everything is read once more
+	// Settings identify what decides the content of this list alone, beside the
+	// connector's options as a whole: when they change, it is read once more.
+	Settings string
 
 	// Parts returns the sub-lists that are read one by one, each with its own
 	// cursor (calendars, repositories). A part is named by what never changes,

@@ -13,7 +13,7 @@ type Options struct {
 	Headers     map[string]string `yaml:"headers" doc:"headers of every request; may hold {{ params.NAME }}"`
 	Params      map[string]string `yaml:"params" doc:"values that templates use as params.NAME; an empty one must be set by the source"`
 	Errors      []ErrorRule       `yaml:"errors" settings:"-" doc:"answers that mean something else than their status says"`
-	Lists       map[string]Stream `yaml:"streams" doc:"the lists to read, by name"`
+	Lists       map[string]Stream `yaml:"streams" settings:"-" doc:"the lists to read, by name"`
 	Only        []string          `yaml:"only" settings:"-" doc:"the streams to read; without it, all"`
 }
 

@@ -486,3 +486,42 @@ func TestReplay(t *testing.T) {
 		t.Error("what is no record was replayed")
 	}
 }
+
+// What decides the content of one list has that list read again, and no other.
+func TestSettings(t *testing.T) {
+	settings := func(change func(*Options)) map[string]string {
+		o := &Options{Lists: map[string]Stream{
+			"a": {Path: "/a", Mark: Mark{Field: "at"}},
+			"b": {ForEach: "a", Path: "/a/{{ parent.x }}/b"},
+		}}
+		change(o)
+		out := map[string]string{}
+		for name, s := range open(t, o, nil) {
+			out[name] = s.Settings
+		}
+		return out
+	}
+	was := settings(func(*Options) {})
+	for name, c := range map[string]struct {
+		change func(s Stream) Stream
+		want   string // the streams that are read again
+	}{
+		"the id":     {func(s Stream) Stream { s.ID = Key{"key"}; return s }, "a"},
+		"the mark":   {func(s Stream) Stream { s.Mark.Format = "unix"; return s }, "a"},
+		"the path":   {func(s Stream) Stream { s.Path = "/other"; return s }, "a b"},
+		"overlap":    {func(s Stream) Stream { s.Overlap = 1; return s }, ""},
+		"the paging": {func(s Stream) Stream { s.Paging = Paging{By: "page", Param: "p"}; return s }, ""},
+		"an error":   {func(s Stream) Stream { s.Errors = []ErrorRule{{Status: 410, As: "resync"}}; return s }, ""},
+	} {
+		is := settings(func(o *Options) { o.Lists["a"] = c.change(o.Lists["a"]) })
+		var got []string
+		for _, stream := range []string{"a", "b"} {
+			if is[stream] != was[stream] {
+				got = append(got, stream)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q are read again, want %q", name, got, c.want)
+		}
+	}
+}

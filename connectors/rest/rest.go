@@ -9,6 +9,9 @@ package rest
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -113,13 +116,35 @@ func (l *list) stream(c *syncd.Client, o Stream) syncd.Stream {
 	s := syncd.Stream{
 		Name: l.name, Order: orders[o.Order], Overlap: o.Overlap, Precision: l.since.precision,
 		Sequence: l.extract.mark != nil && l.extract.clock.sequence(), Snapshot: o.Snapshot, Append: o.Append,
-		Increments: o.Increments, Version: o.Version,
+		Increments: o.Increments, Version: o.Version, Settings: l.settings(o),
 		Fetch: r.fetch, Replay: l.replay,
 	}
 	if l.inParts {
 		s.Parts = r.parts
 	}
 	return s
+}
+
+// settings identify what decides the content of a list. How it is paged, how
+// late changes are and what errors mean do not: they can be set differently
+// without reading everything again. Fields that are added leave zero values out.
+func (l *list) settings(o Stream) string {
+	content := struct {
+		Path, Body, Format, Records, Deleted, Keep string
+		Query, Headers                             map[string]string
+		ID                                         Key
+		Mark                                       Mark
+		Parent                                     string `json:",omitzero"`
+	}{o.Path, o.Body, o.Format, o.Records, o.Deleted, o.Keep, o.Query, o.Headers, o.ID, o.Mark, ""}
+	if l.parent != nil {
+		content.Parent = l.parent.name + " " + l.parent.path.source + " " + fmt.Sprint(l.wanted)
+	}
+	text, err := json.Marshal(content) // maps come in the order of their keys
+	if err != nil {
+		return "" // texts alone can always be spelt
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 var orders = map[string]syncd.Order{"": syncd.Unordered, "ascending": syncd.Ascending, "descending": syncd.Descending}

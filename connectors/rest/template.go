@@ -9,13 +9,14 @@ import (
 
 // A template is a text with expressions between {{ and }}.
 type template struct {
+	source   string
 	literals []string      // one more than there are expressions
 	holes    []*expression // between them
 }
 
 // parseTemplate checks a template, whose expressions may use the known variables.
 func parseTemplate(source string, known []string) (*template, error) {
-	t := &template{}
+	t := &template{source: source}
 	rest := source
 	for {
 		before, after, ok := strings.Cut(rest, "{{")

@@ -68,7 +68,7 @@ func (o *one) walk(ctx context.Context, stream syncd.Stream, at place) error {
 	}
 	stored := o.cursors[at]
 	full := o.Full && stored.FullAt.Before(o.FullDue)
-	state := cursor.Begin(stored, stream, cursor.Options{Full: full, Settings: o.Source.Settings, Now: o.At, Round: o.round})
+	state := cursor.Begin(stored, stream, cursor.Options{Full: full, Settings: o.Source.Settings + stream.Settings, Now: o.At, Round: o.round})
 	if _, ok := o.start[at]; !ok {
 		o.start[at] = stored.String()
 	}
