@@ -18,9 +18,13 @@ import (
 // connectors of its own appends to a copy.
 var All = []syncd.Connector{
 	csv.Connector(),
+	providers.Connector("gitea"),
 	github.Connector(),
+	providers.Connector("gitlab"),
 	googlecalendar.Connector(),
 	providers.Connector("hacker_news"),
+	providers.Connector("hubspot"),
+	providers.Connector("jira"),
 	providers.Connector("miniflux"),
 	notion.Connector(),
 	providers.Connector("pocketbase"),

@@ -41,12 +41,11 @@ func fakeMiniflux(w *connectortest.World) http.Handler {
 			return
 		}
 		number := func(name string) int64 { n, _ := strconv.ParseInt(q.Get(name), 10, 64); return max(n, 0) } // what is none is ignored
-		id := func(it connectortest.Item) int64 { n, _ := strconv.ParseInt(it.ID, 10, 64); return n }
 		items := w.Items("entries", "")
-		slices.SortFunc(items, func(a, b connectortest.Item) int { return cmp.Compare(id(a), id(b)) })
+		slices.SortFunc(items, func(a, b connectortest.Item) int { return cmp.Compare(numeric(a), numeric(b)) })
 		items = slices.DeleteFunc(items, func(it connectortest.Item) bool {
 			since := number("changed_after")
-			return id(it) <= number("after_entry_id") || since > 0 && !it.Changed.After(time.Unix(since, 0))
+			return numeric(it) <= number("after_entry_id") || since > 0 && !it.Changed.After(time.Unix(since, 0))
 		})
 		page, _ := connectortest.Cut(items, 0, int(number("limit")))
 		fmt.Fprintf(rw, `{"total":%d,"entries":%s}`, len(items), w.Elements(page, func(it connectortest.Item) string {

@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/connectors/rest"
+	"github.com/syncdhq/syncd/connectortest"
 	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/cursor"
 	"github.com/syncdhq/syncd/providers"
@@ -95,6 +97,12 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp := rec.Result()
 	resp.Request = req
 	return resp, nil
+}
+
+// numeric is an item's id as a number.
+func numeric(it connectortest.Item) int64 {
+	id, _ := strconv.ParseInt(it.ID, 10, 64)
+	return id
 }
 
 var began = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
