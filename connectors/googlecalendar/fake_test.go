@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strconv"
@@ -14,17 +13,9 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/connectortest"
 	"github.com/syncdhq/syncd/internal/cursor"
 )
-
-// direct is a round tripper that calls a handler.
-type direct struct{ http.Handler }
-
-func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
-	rec := httptest.NewRecorder()
-	d.ServeHTTP(rec, req)
-	return rec.Result(), nil
-}
 
 // says is a handler that answers everything alike.
 func says(status int, body string) http.Handler {
@@ -38,15 +29,7 @@ func says(status int, body string) http.Handler {
 func stream(t *testing.T, h http.Handler, name string, o Options) syncd.Stream {
 	t.Helper()
 	o.Only = []string{name}
-	c, err := syncd.NewClient(Connector().BaseURL, direct{h}, direct{h})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := o.Streams(c)
-	if err != nil || len(list) != 1 {
-		t.Fatalf("got %d streams: %v", len(list), err)
-	}
-	return list[0]
+	return connectortest.Open(t, Connector().BaseURL, &o, h)[name]
 }
 
 func fetch(t *testing.T, s syncd.Stream, req syncd.Request) syncd.Page {

@@ -7,27 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/connectortest"
 )
-
-// direct is a round tripper that calls a handler.
-type direct struct{ http.Handler }
-
-func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body == nil {
-		req = req.Clone(req.Context())
-		req.Body = http.NoBody
-	}
-	rec := httptest.NewRecorder()
-	d.ServeHTTP(rec, req)
-	return rec.Result(), nil
-}
 
 // stream returns a stream under the default options, changed by change.
 func stream(t *testing.T, h http.Handler, name string, change func(*Options)) syncd.Stream {
@@ -37,15 +24,7 @@ func stream(t *testing.T, h http.Handler, name string, change func(*Options)) sy
 	if change != nil {
 		change(o)
 	}
-	c, err := syncd.NewClient(Connector().BaseURL, direct{h}, direct{h})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := o.Streams(c)
-	if err != nil || len(list) != 1 {
-		t.Fatalf("got %d streams: %v", len(list), err)
-	}
-	return list[0]
+	return connectortest.Open(t, Connector().BaseURL, o, h)[name]
 }
 
 func fetch(t *testing.T, s syncd.Stream, req syncd.Request) syncd.Page {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,35 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/connectortest"
 )
-
-// direct is a round tripper that calls a handler.
-type direct struct{ http.Handler }
-
-func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
-	rec := httptest.NewRecorder()
-	d.ServeHTTP(rec, req)
-	resp := rec.Result()
-	resp.Request = req
-	return resp, nil
-}
 
 // open returns the streams of an API that the handler answers for.
 func open(t *testing.T, o *Options, h http.HandlerFunc) map[string]syncd.Stream {
 	t.Helper()
-	c, err := syncd.NewClient("http://api.test/v1", direct{h}, direct{h})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := o.Streams(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	byName := map[string]syncd.Stream{}
-	for _, s := range list {
-		byName[s.Name] = s
-	}
-	return byName
+	return connectortest.Open(t, "http://api.test/v1", o, h)
 }
 
 // one returns the only stream of an API with this list.

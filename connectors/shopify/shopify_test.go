@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"strconv"
@@ -59,32 +58,10 @@ func fake(w *connectortest.World) http.Handler {
 	return mux
 }
 
-// direct is a round tripper that calls a handler.
-type direct struct{ http.Handler }
-
-func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
-	rec := httptest.NewRecorder()
-	d.ServeHTTP(rec, req)
-	resp := rec.Result()
-	resp.Request = req
-	return resp, nil
-}
-
+// open returns the streams over a handler that answers for the shop.
 func open(t *testing.T, o *Options, h http.HandlerFunc) map[string]syncd.Stream {
 	t.Helper()
-	c, err := syncd.NewClient(syncd.NoBase, direct{h}, direct{h})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := o.Streams(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	byName := map[string]syncd.Stream{}
-	for _, s := range list {
-		byName[s.Name] = s
-	}
-	return byName
+	return connectortest.Open(t, syncd.NoBase, o, h)
 }
 
 func TestRequests(t *testing.T) {

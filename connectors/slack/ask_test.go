@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/connectortest"
 	"github.com/syncdhq/syncd/internal/transport"
 	"github.com/syncdhq/syncd/internal/vault"
 )
@@ -116,7 +117,7 @@ func TestARateLimitIsWaitedOut(t *testing.T) {
 			return nil
 		}
 		stack, err := transport.New(transport.Config{
-			Base: direct{f}, Auth: Connector().Auth, Throttled: Connector().Rate.Throttled, Attempts: 3, Budget: 20,
+			Base: connectortest.Direct(f), Auth: Connector().Auth, Throttled: Connector().Rate.Throttled, Attempts: 3, Budget: 20,
 			Credentials: map[string]vault.Secret{"token": vault.NewSecret("xoxb-1")},
 		})
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,25 +12,8 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/connectortest"
 )
-
-// direct is a round tripper that calls a handler.
-type direct struct{ http.Handler }
-
-func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
-	rec := httptest.NewRecorder()
-	d.ServeHTTP(rec, req)
-	return rec.Result(), nil
-}
-
-func newClient(t *testing.T, h http.Handler) *syncd.Client {
-	t.Helper()
-	c, err := syncd.NewClient(Connector().BaseURL, direct{h}, direct{h})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 // stream returns a stream under the default options, changed by change.
 func stream(t *testing.T, h http.Handler, name string, change func(*Options)) syncd.Stream {
@@ -40,15 +22,11 @@ func stream(t *testing.T, h http.Handler, name string, change func(*Options)) sy
 	if change != nil {
 		change(o)
 	}
-	list, err := o.Streams(newClient(t, h))
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(list, func(s syncd.Stream) bool { return s.Name == name })
-	if i < 0 {
+	s, ok := connectortest.Open(t, Connector().BaseURL, o, h)[name]
+	if !ok {
 		t.Fatalf("there is no stream %s", name)
 	}
-	return list[i]
+	return s
 }
 
 // A post is a message of the fake, or a reply to one.
