@@ -15,6 +15,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+. scripts/packages.sh
+
 say() { printf 'test.sh: %s\n' "$*" >&2; }
 
 temporary=$(mktemp -d)
@@ -51,54 +53,11 @@ serve() {
 	return "$status"
 }
 
-# installation prints the command that installs PostgreSQL here; fails if no package manager is known.
-installation() {
-	if command -v apt-get >/dev/null; then
-		echo 'apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql'
-	elif command -v dnf >/dev/null; then
-		echo 'dnf install -y postgresql-server'
-	elif command -v apk >/dev/null; then
-		echo 'apk add postgresql'
-	elif command -v brew >/dev/null; then
-		echo 'brew install postgresql'
-	else
-		return 1
-	fi
-}
-
-# install runs that command if it can be run without asking anybody.
-install() {
-	local command
-	if ! command=$(installation); then
-		say "install PostgreSQL's server programs (initdb, pg_ctl, postgres), and run this again"
-		return 1
-	fi
-	local as=(sh -c)
-	case $command in
-	brew*) ;; # refuses root
-	*)
-		if [ "$(id -u)" != 0 ]; then
-			if ! sudo -n true 2>/dev/null; then
-				say "no PostgreSQL here, and no right to install it. Run this, then the tests again:"
-				say "    sudo sh -c '$command'"
-				return 1
-			fi
-			as=(sudo -n sh -c)
-		fi
-		;;
-	esac
-	say "no PostgreSQL here; installing it: $command"
-	"${as[@]}" "$command" </dev/null >&2 || {
-		say "that did not work"
-		return 1
-	}
-}
-
 if [ -z "${SYNCD_TEST_POSTGRES:-}" ]; then
 	go build -buildvcs=false -o "$temporary/pgserve" ./internal/pgtest/pgserve
 	status=0
 	serve || status=$?
-	if [ "$status" = 3 ] && install; then
+	if [ "$status" = 3 ] && package "PostgreSQL's server programs" postgresql postgresql-server postgresql postgresql; then
 		status=0
 		serve || status=$?
 	fi
