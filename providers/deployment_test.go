@@ -108,18 +108,18 @@ func (d *deployment) table() map[string]string {
 	return table
 }
 
-// holds checks that the table is what the provider lists, byte for byte.
-func (d *deployment) holds(when string, listed map[string]string) {
-	d.Helper()
-	table := d.table()
+// holds checks that the table of a reader is what the provider lists, byte for byte.
+func holds(t *testing.T, when string, r reader, listed map[string]string) {
+	t.Helper()
+	table := r.table()
 	for _, id := range slices.Sorted(maps.Keys(listed)) {
 		if got, ok := table[id]; !ok || got != listed[id] {
-			d.Fatalf("%s: record %s is %s\nand the provider lists %s", when, id, got, listed[id])
+			t.Fatalf("%s: record %s is %s\nand the provider lists %s", when, id, got, listed[id])
 		}
 		delete(table, id)
 	}
 	for id, data := range table {
-		d.Fatalf("%s: the provider does not list %s: %s", when, id, data)
+		t.Fatalf("%s: the provider does not list %s: %s", when, id, data)
 	}
 }
 

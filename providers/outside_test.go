@@ -16,7 +16,9 @@ import (
 // everything, then what changed, then everything once more for what is gone.
 // Each time the table must be what the server itself lists.
 
-func TestOutsidePocketBase(t *testing.T) {
+func TestOutsidePocketBase(t *testing.T) { eachStore(t, testOutsidePocketBase) }
+
+func testOutsidePocketBase(t *testing.T, deploy deployer) {
 	p := outside.PocketBase(t)
 	p.CreateCollection(t, "orders", map[string]string{"title": "text", "total": "number"})
 	p.CreateCollection(t, "customers", map[string]string{"name": "text"})
@@ -40,7 +42,7 @@ func TestOutsidePocketBase(t *testing.T) {
 	if c := d.sync(); c.Inserted != 26 {
 		t.Errorf("first run: %+v", c)
 	}
-	d.holds("after the first run", listed())
+	holds(t, "after the first run", d, listed())
 
 	for _, id := range []string{ids[0], ids[13], ids[24]} {
 		p.Update(t, "orders", id, map[string]any{"title": "changed"})
@@ -51,7 +53,7 @@ func TestOutsidePocketBase(t *testing.T) {
 	if c := d.sync(); c.Inserted != 6 || c.Updated != 3 {
 		t.Errorf("second run: %+v", c)
 	}
-	d.holds("after the second run", listed())
+	holds(t, "after the second run", d, listed())
 	if c := d.sync(); c.Inserted+c.Updated+c.Deleted != 0 {
 		t.Errorf("a run in which nothing changed: %+v", c)
 	}
@@ -64,7 +66,7 @@ func TestOutsidePocketBase(t *testing.T) {
 	if c := d.sync("--full"); c.Deleted != 2 || c.Updated != 0 {
 		t.Errorf("full run: %+v", c)
 	}
-	d.holds("after the full run", listed())
+	holds(t, "after the full run", d, listed())
 }
 
 // Times that tie in more records than a page has, as a migration in SQL leaves
@@ -91,10 +93,12 @@ func TestOutsidePocketBaseTies(t *testing.T) {
 	if len(all) != 12 {
 		t.Fatalf("%d records", len(all))
 	}
-	d.holds("after the first run", all)
+	holds(t, "after the first run", d, all)
 }
 
-func TestOutsideMiniflux(t *testing.T) {
+func TestOutsideMiniflux(t *testing.T) { eachStore(t, testOutsideMiniflux) }
+
+func testOutsideMiniflux(t *testing.T, deploy deployer) {
 	m := outside.Miniflux(t, pgtest.Database(t))
 	item := func(i int) outside.Item {
 		return outside.Item{GUID: strconv.Itoa(i), Title: fmt.Sprintf("entry <%d>", i), Content: "<p>ü</p>", Published: time.Date(2026, 1, 1, i, 0, 0, 0, time.UTC)}
@@ -118,7 +122,7 @@ func TestOutsideMiniflux(t *testing.T) {
 	if c := d.sync(); c.Inserted != 12 {
 		t.Errorf("first run: %+v", c)
 	}
-	d.holds("after the first run", listed())
+	holds(t, "after the first run", d, listed())
 
 	// Several are marked in one moment, and new ones come.
 	m.Mark(t, "read", 1, 2, 3, 7, 8, 9)
@@ -135,13 +139,13 @@ func TestOutsideMiniflux(t *testing.T) {
 		}
 	}
 	d.sync("--full")
-	d.holds("after a full run", listed())
+	holds(t, "after a full run", d, listed())
 
 	m.FlushRead(t)
 	if c := d.sync("--full"); c.Deleted != 6 {
 		t.Errorf("full run: %+v", c)
 	}
-	d.holds("after the full run", listed())
+	holds(t, "after the full run", d, listed())
 }
 
 // strip returns an entry without its feed.
@@ -163,7 +167,9 @@ func strip(t *testing.T, entry string) string {
 
 // S3 is read by a description of a few lines: XML, and a token that the last
 // page may have too.
-func TestOutsideS3(t *testing.T) {
+func TestOutsideS3(t *testing.T) { eachStore(t, testOutsideS3) }
+
+func testOutsideS3(t *testing.T, deploy deployer) {
 	s := outside.S3(t)
 	d := deploy(t, nil, `connector: rest
 base_url: `+s.URL+`
@@ -241,7 +247,7 @@ options: { streams: { orders: { path: "/orders/{{ page }}.json", snapshot: true,
 			if c := d.sync(); c.Inserted != 15 {
 				t.Errorf("first run: %+v", c)
 			}
-			d.holds("after the first run", want)
+			holds(t, "after the first run", d, want)
 			if c := d.sync(); c.Inserted+c.Updated+c.Deleted != 0 {
 				t.Errorf("second run: %+v", c)
 			}

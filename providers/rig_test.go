@@ -28,6 +28,9 @@ func connector(t *testing.T, name string) syncd.Connector {
 	return all[1]
 }
 
+// paramsOf returns the params of a connector with their defaults.
+func paramsOf(c syncd.Connector) map[string]string { return c.Options().(*rest.Options).Params }
+
 // with returns what makes a connector's options with some params set.
 func with(c syncd.Connector, params map[string]string) func() syncd.Options {
 	return func() syncd.Options {
