@@ -36,8 +36,12 @@ func (r *reader) fetch(ctx context.Context, req syncd.Request) (syncd.Page, erro
 	}
 	page := syncd.Page{Records: make([]syncd.Record, 0, len(reply.elements))}
 	for _, e := range reply.elements {
-		if record, keep := r.list.extract.record(e); keep {
+		record, keep := r.list.extract.record(e)
+		if keep {
 			page.Records = append(page.Records, record)
+		}
+		if record.Err == nil {
+			reply.last = e.data
 		}
 	}
 	if page.Next, err = r.list.paging.after(reply); err != nil {

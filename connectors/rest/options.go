@@ -166,7 +166,7 @@ type Paging struct {
 	Size      int    `yaml:"size" doc:"how many records to ask for at once"`
 	SizeParam string `yaml:"size_param" doc:"the query parameter of the size"`
 	First     *int   `yaml:"first" doc:"the number of the first page; 1 without it"`
-	Next      string `yaml:"next" doc:"an expression for the next token or URL, over body, headers, last (the last record), count and page"`
+	Next      string `yaml:"next" doc:"an expression for the next token or URL, over body, headers, last (the last record that could be read), count and page"`
 	More      string `yaml:"more" doc:"a condition, over the same, for there being more; without it, a list ends where next is empty, or with an empty page"`
 }
 

@@ -128,15 +128,21 @@ func (p paging) after(r *reply) (string, error) {
 	default:
 		return "", nil
 	}
-	if p.more != nil && len(r.elements) == 0 && slices.Contains(p.next.names, "last") {
+	byLast := slices.Contains(p.next.names, "last")
+	token := ""
+	if r.last != nil || !byLast {
+		var err error
+		if token, err = r.text(p.next); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case token == "" && p.more != nil && byLast:
 		return "", errors.New("the answer is not as expected: more is to come, but there is no record to go on from")
-	}
-	if len(r.elements) == 0 && slices.Contains(p.next.names, "last") {
-		return "", nil
-	}
-	token, err := r.text(p.next)
-	if err != nil || p.by == "cursor" {
-		return token, err
+	case token == "" && p.more != nil:
+		return "", fmt.Errorf("the answer is not as expected: more is to come, but %s says not how to go on", clip(p.next.source))
+	case p.by == "cursor":
+		return token, nil
 	}
 	return r.response.NextURL(token)
 }

@@ -37,6 +37,7 @@ func (r *reader) parts(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("for each of %s: %w", r.list.parent.name, err)
 		}
+		before := len(parts)
 		for _, record := range page.Records {
 			if record.Err != nil || record.Deleted || record.ID == "" {
 				continue
@@ -53,6 +54,9 @@ func (r *reader) parts(ctx context.Context) ([]string, error) {
 		if page.Next == "" {
 			break
 		}
+		if req.Page != "" && len(page.Records) > 0 && len(parts) == before && repeats(page, parents) {
+			return nil, fmt.Errorf("for each of %s: the page %q has nothing but what came before: does the provider heed the page?", r.list.parent.name, clip(req.Page))
+		}
 		if seen[page.Next] {
 			return nil, fmt.Errorf("for each of %s: the page %q came for the second time", r.list.parent.name, clip(page.Next))
 		}
@@ -63,6 +67,16 @@ func (r *reader) parts(ctx context.Context) ([]string, error) {
 	r.parents = parents
 	r.mu.Unlock()
 	return parts, nil
+}
+
+// repeats reports whether all of a page's records have been listed before.
+func repeats(page syncd.Page, parents map[string]map[string]any) bool {
+	for _, record := range page.Records {
+		if parents[escapePart.Replace(record.ID)] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // some returns the fields of an object that are named.

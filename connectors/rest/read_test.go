@@ -273,6 +273,8 @@ func TestBadAnswers(t *testing.T) {
 			`{"items": [{"id":1}], "next": [1]}`, "body.next: it comes to a list"},
 		"more, and nothing to go on from": {Stream{Records: "body.items", Paging: Paging{By: "cursor", Param: "c", Next: "last.id", More: "body.more"}},
 			`{"items": [], "more": true}`, "no record to go on from"},
+		"more, and no token": {Stream{Records: "body.items", Paging: Paging{By: "cursor", Param: "c", Next: "body.next", More: "body.more"}},
+			`{"items": [{"id":1}], "more": true, "next": null}`, "body.next says not how to go on"},
 		"another origin": {Stream{Records: "body.items", Paging: Paging{By: "url", Next: "body.next"}},
 			`{"items": [{"id":1}], "next": "http://evil.test/"}`, "another origin"},
 		"a flag that is a text": {Stream{Records: "body.items", Paging: Paging{By: "page", Param: "p", More: "body.more"}},
@@ -379,6 +381,38 @@ func TestParents(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if parts, err := streams["tags"].Parts(t.Context()); err != nil || strings.Join(parts, " ") != "a b" {
+		t.Errorf("got %v, %v", parts, err)
+	}
+}
+
+// The list goes on behind the last record that could be read.
+func TestTheLastThatCouldBeRead(t *testing.T) {
+	var asked []string
+	s := one(t, Stream{Path: "/items", Records: "body.items", Paging: Paging{By: "cursor", Param: "after", Next: "last.id", More: "body.more"}}, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.RawQuery)
+		fmt.Fprintf(w, `{"items": [{"id":%d}, {"id":{}}, null], "more": %v}`, len(asked), len(asked) < 3)
+	})
+	req := syncd.Request{}
+	for range 3 {
+		page, err := s.Fetch(t.Context(), req)
+		if err != nil || len(page.Records) != 3 {
+			t.Fatal(page, err)
+		}
+		req.Page = page.Next
+	}
+	if got := strings.Join(asked, " "); got != " after=1 after=2" || req.Page != "" {
+		t.Errorf("asked %q, then %q", got, req.Page)
+	}
+}
+
+// A provider that does not heed the page would be asked for ever.
+func TestParentsThatRepeat(t *testing.T) {
+	o := &Options{Lists: map[string]Stream{
+		"repos":  {Path: "/repos", Paging: Paging{By: "page", Param: "p"}},
+		"issues": {ForEach: "repos", Path: "/repos/{{ part }}/issues"},
+	}}
+	s := open(t, o, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `[{"id":1},{"id":2}]`) })["issues"]
+	if parts, err := s.Parts(t.Context()); err == nil || !strings.Contains(err.Error(), "does the provider heed the page") {
 		t.Errorf("got %v, %v", parts, err)
 	}
 }

@@ -14,6 +14,7 @@ type reply struct {
 	answer
 	request  syncd.Request
 	response *syncd.Response
+	last     []byte         // the last element that could be read
 	env      map[string]any // the request's variables; those of the answer are added as they are needed
 	decoded  map[string]bool
 }
@@ -28,7 +29,7 @@ func (r *reply) raw(e *expression) (value []byte, ok bool, err error) {
 	case "body":
 		value, err = lookup(r.json, e.path[1:])
 	case "last":
-		value, err = lookup(r.last(), e.path[1:])
+		value, err = lookup(r.last, e.path[1:])
 	default:
 		return nil, false, nil
 	}
@@ -36,13 +37,6 @@ func (r *reply) raw(e *expression) (value []byte, ok bool, err error) {
 		err = fmt.Errorf("the answer is not as expected: %s: %w", e.source, err)
 	}
 	return value, true, err
-}
-
-func (r *reply) last() []byte {
-	if len(r.elements) == 0 {
-		return nil
-	}
-	return r.elements[len(r.elements)-1].data
 }
 
 // value evaluates an expression over the answer.
@@ -77,8 +71,8 @@ func (r *reply) decode(names []string) error {
 				value, err = tree(r.json)
 			}
 		case "last":
-			if last := r.last(); last != nil {
-				value, err = tree(last)
+			if r.last != nil {
+				value, err = tree(r.last)
 			}
 		case "count":
 			value = len(r.elements)

@@ -319,6 +319,19 @@ func TestGuardPages(t *testing.T) {
 		t.Error("the same page under another token was taken for progress")
 	}
 	g = NewGuard()
+	for i, token := range []string{"", "2", "3", "4"} { // by turns, under numbers that never repeat
+		p := page("", "09:00:00", "09:01:00")
+		if i%2 == 1 {
+			p = page("", "10:00:00", "10:01:00")
+		}
+		if err := g.Page(syncd.Request{Page: token}, p); (err != nil) != (i >= 2) {
+			t.Errorf("page %q: %v", token, err)
+		}
+		if err := g.Page(syncd.Request{Since: 5, Page: token}, p); (err != nil) != (i >= 2) {
+			t.Errorf("page %q from a new bound: %v", token, err)
+		}
+	}
+	g = NewGuard()
 	for range MaxEmpty {
 		if err := g.Page(syncd.Request{Page: "x"}, syncd.Page{Next: "y"}); err != nil {
 			t.Fatal(err)

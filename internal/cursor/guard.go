@@ -13,18 +13,18 @@ const MaxEmpty = 1000
 
 // A Guard ends a walk that does not get anywhere: a request or token that
 // repeats (A,A as well as A,B,A), a page that repeats, pages without end and
-// without a record. It lives as long as the run and remembers eight bytes per
+// without a record. It lives as long as the run and remembers sixteen bytes per
 // page. Use NewGuard.
 type Guard struct {
 	seed  maphash.Seed
 	asked map[uint64]struct{}
-	last  uint64 // of the previous page's ids
+	came  map[uint64]struct{} // the pages, by their records and the bound they were asked with
 	empty int
 }
 
 // NewGuard returns a guard for one walk.
 func NewGuard() *Guard {
-	return &Guard{seed: maphash.MakeSeed(), asked: map[uint64]struct{}{}}
+	return &Guard{seed: maphash.MakeSeed(), asked: map[uint64]struct{}{}, came: map[uint64]struct{}{}}
 }
 
 // A LoopError says how a walk went in circles.
@@ -50,8 +50,9 @@ func (g *Guard) Request(req syncd.Request) error {
 	return nil
 }
 
-// Page refuses a page that brings the records of the one before under another
-// token, and too many empty ones in a row.
+// Page refuses a page that brings the records of one before under another
+// token, in the same state (A,A as well as A,B,A, where pages have numbers that
+// never repeat), and too many empty ones in a row.
 func (g *Guard) Page(req syncd.Request, page syncd.Page) error {
 	if len(page.Records) == 0 {
 		if g.empty++; g.empty > MaxEmpty {
@@ -62,6 +63,7 @@ func (g *Guard) Page(req syncd.Request, page syncd.Page) error {
 	g.empty = 0
 	var h maphash.Hash
 	h.SetSeed(g.seed)
+	writeInt(&h, int64(req.Since)) // a new bound may bring what the old one did
 	for _, r := range page.Records {
 		writePart(&h, r.ID)
 		writeInt(&h, int64(r.Mark))
@@ -71,8 +73,8 @@ func (g *Guard) Page(req syncd.Request, page syncd.Page) error {
 			h.Write(r.Raw)
 		}
 	}
-	same := h.Sum64() == g.last
-	g.last = h.Sum64()
+	_, same := g.came[h.Sum64()]
+	g.came[h.Sum64()] = struct{}{}
 	if same && req.Page != "" {
 		return &LoopError{"the provider gave the same page again under another token"}
 	}
@@ -82,7 +84,7 @@ func (g *Guard) Page(req syncd.Request, page syncd.Page) error {
 // Reset forgets what was asked: the walk starts over.
 func (g *Guard) Reset() {
 	clear(g.asked)
-	g.last = 0
+	clear(g.came)
 }
 
 func writePart(h *maphash.Hash, text string) {
