@@ -5,8 +5,8 @@
 // object has a time of its last change, and no list can be filtered or sorted
 // by one. What has changed is told by events, which Stripe keeps for 30 days
 // (https://docs.stripe.com/api/events). So the first walk over a stream reads
-// its list, and each later one reads the events since; see changes.go for what
-// an event is good for, and what is not taken from it.
+// its list, and each later one reads the events since; see the type source
+// for what an event is good for, and what is not taken from it.
 package stripe
 
 import (
