@@ -42,16 +42,20 @@ type Options struct {
 
 // A list is one of the shop's lists.
 type list struct {
-	name  string
-	query map[string]string // beside the page's size and the bound
+	name   string
+	query  map[string]string // beside the page's size and the bound
+	partly bool              // what it does not list may be there all the same
 }
 
-// lists are all that there are. Without status=any only open orders are listed
+// lists are all that there are. Without status=any only open orders are listed.
+// "Only the last 60 days' worth of orders from a store are accessible from the
+// Order resource by default", without the scope read_all_orders: an order that
+// is no longer listed has mostly grown old
 // (https://shopify.dev/docs/api/admin-rest/latest/resources/order).
 var lists = []list{
-	{"orders", map[string]string{"status": "any"}},
-	{"customers", nil},
-	{"products", nil},
+	{name: "orders", query: map[string]string{"status": "any"}, partly: true},
+	{name: "customers"},
+	{name: "products"},
 }
 
 // overlap is how late a change may show up in a list. Shopify does not say; the
@@ -92,7 +96,7 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 			continue
 		}
 		streams = append(streams, syncd.Stream{
-			Name: l.name, Overlap: overlap, Precision: time.Second,
+			Name: l.name, Overlap: overlap, Precision: time.Second, Increments: l.partly,
 			Fetch: l.fetch(c, "/admin/api/"+o.Version+"/"+l.name+".json"), Replay: syncd.Replay(item.record),
 		})
 	}

@@ -89,24 +89,49 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// A recorded answer of a real shop arrives whole and byte for byte.
-func TestARecordedAnswer(t *testing.T) {
-	body, err := os.ReadFile(casebook.Shared(t, "data", "shopify-go-shopify", "orders.json"))
-	if err != nil {
-		t.Fatal(err)
+// Recorded answers of a real shop arrive whole and byte for byte. Those that hold
+// one object are made lists.
+func TestRecordedAnswers(t *testing.T) {
+	for name, c := range map[string]struct{ file, field, updated string }{
+		"orders":    {"orders.json", "orders", "2016-05-17T08:14:36Z"},
+		"customers": {"customer.json", "customer", "2017-09-23T18:15:47Z"},
+		"products":  {"product.json", "product", "2017-09-22T18:48:44Z"},
+	} {
+		body, err := os.ReadFile(casebook.Shared(t, "data", "shopify-go-shopify", c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer map[string]json.RawMessage
+		if err := json.Unmarshal(body, &answer); err != nil {
+			t.Fatal(c.file, err)
+		}
+		want := []json.RawMessage{answer[c.field]}
+		if c.field == name {
+			if err := json.Unmarshal(answer[c.field], &want); err != nil {
+				t.Fatal(c.file, err)
+			}
+		} else {
+			body = fmt.Appendf(nil, `{%q: [%s]}`, name, answer[c.field])
+		}
+		s := open(t, &Options{Shop: "acme.myshopify.com", Version: "2025-07"}, func(w http.ResponseWriter, r *http.Request) { w.Write(body) })[name]
+		page, err := s.Fetch(t.Context(), syncd.Request{})
+		if err != nil || len(page.Records) != len(want) || len(want) == 0 {
+			t.Fatalf("%s: %d records of %d, %v", name, len(page.Records), len(want), err)
+		}
+		for i, r := range page.Records {
+			if r.Err != nil || r.ID == "" || r.Mark.Format(false) != c.updated || string(r.Data) != string(want[i]) {
+				t.Errorf("%s: record %d: %q at %s, %v", name, i, r.ID, r.Mark.Format(false), r.Err)
+			}
+		}
 	}
-	var answer struct{ Orders []json.RawMessage }
-	if err := json.Unmarshal(body, &answer); err != nil || len(answer.Orders) == 0 {
-		t.Fatalf("%d orders, %v", len(answer.Orders), err)
-	}
-	s := open(t, &Options{Shop: "acme.myshopify.com", Version: "2025-07"}, func(w http.ResponseWriter, r *http.Request) { w.Write(body) })["orders"]
-	page, err := s.Fetch(t.Context(), syncd.Request{})
-	if err != nil || len(page.Records) != len(answer.Orders) {
-		t.Fatalf("%d records, %v", len(page.Records), err)
-	}
-	for i, r := range page.Records {
-		if r.Err != nil || r.ID == "" || r.Mark <= 0 || string(r.Data) != string(answer.Orders[i]) {
-			t.Errorf("record %d: %q at %d, %v", i, r.ID, r.Mark, r.Err)
+}
+
+// An order that is not listed any more has grown older than 60 days, and is not
+// deleted.
+func TestOrdersAreNotDeletedByAbsence(t *testing.T) {
+	for name, s := range open(t, &Options{Shop: "acme", Version: "2025-07"}, nil) {
+		if s.Increments != (name == "orders") || s.Snapshot {
+			t.Errorf("%s: increments %v, snapshot %v", name, s.Increments, s.Snapshot)
 		}
 	}
 }
