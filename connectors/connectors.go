@@ -11,6 +11,8 @@ import (
 	"github.com/syncdhq/syncd/connectors/sample"
 	"github.com/syncdhq/syncd/connectors/shopify"
 	"github.com/syncdhq/syncd/connectors/slack"
+	"github.com/syncdhq/syncd/connectors/strava"
+	"github.com/syncdhq/syncd/connectors/stripe"
 	"github.com/syncdhq/syncd/providers"
 )
 
@@ -32,4 +34,6 @@ var All = []syncd.Connector{
 	sample.Connector(),
 	shopify.Connector(),
 	slack.Connector(),
+	strava.Connector(),
+	stripe.Connector(),
 }

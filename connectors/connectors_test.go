@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,6 +38,9 @@ func TestAll(t *testing.T) {
 		last = c.Name
 		if c.Summary == "" || strings.Contains(c.Summary, "\n") {
 			t.Errorf("%s: its summary %q is not one line", c.Name, c.Summary)
+		}
+		if _, err := os.Stat("../docs/" + c.Name + ".md"); err != nil && c.Name != "rest" { // which has docs/connectors.md
+			t.Errorf("%s has no page: %v", c.Name, err)
 		}
 		if c.Options == nil || c.Options() == nil {
 			t.Errorf("%s: it has no default options", c.Name)

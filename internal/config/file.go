@@ -36,13 +36,13 @@ type limitsShape struct {
 }
 
 type logShape struct {
-	Level  at[string] `yaml:"level" doc:"the least that is logged"`
-	Format at[string] `yaml:"format" doc:"auto is text on a terminal and JSON elsewhere"`
+	Level  at[string] `yaml:"level" doc:"the least that is logged: debug, info, warn or error"`
+	Format at[string] `yaml:"format" doc:"auto (short and coloured on a terminal, else text), text or json"`
 }
 
 type timingShape struct {
 	Schedule at[string]        `yaml:"schedule" doc:"when to sync: five fields, @hourly, @daily or such, or @every 10m"`
-	Timezone at[string]        `yaml:"timezone" doc:"of the schedule, such as Europe/Berlin"`
+	Timezone at[string]        `yaml:"timezone" doc:"of the schedule, such as Europe/Berlin; UTC where none is set"`
 	Full     at[string]        `yaml:"full" doc:"when to read everything again, as a schedule; never without it"`
 	Spread   at[time.Duration] `yaml:"spread" doc:"sources with the same schedule start spread over this time"`
 	CatchUp  at[string]        `yaml:"catch_up" doc:"ticks missed while no daemon ran: once (one run for all of them) or none"`

@@ -3,14 +3,16 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"gopkg.in/yaml.v3"
 
 	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/connectors"
@@ -25,129 +27,195 @@ func allConnectors(t *testing.T) []syncd.Connector {
 	return all
 }
 
-// compiled returns a schema that its library takes as one of draft 2020-12.
-func compiled(t *testing.T, text []byte, err error) *jsonschema.Schema {
+const schemaURL = "https://example.com/schema.json"
+
+// compiler has the schema, and takes it as one of draft 2020-12 at its strictest.
+func compiler(t testing.TB, text []byte) *jsonschema.Compiler {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	if err := c.AddResource("schema.json", doc); err != nil {
+	c.AssertContent()
+	c.AssertVocabs()
+	if err := c.AddResource(schemaURL, doc); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Compile("schema.json")
+	return c
+}
+
+func compiled(t testing.TB, text []byte, err error) *jsonschema.Schema {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := compiler(t, text).Compile(schemaURL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// asJSON returns a YAML text as an editor hands it to a schema.
-func asJSON(t *testing.T, text string) any {
+// generated are the schemas that ship, by the names of their files.
+func generated(t *testing.T) map[string][]byte {
 	t.Helper()
-	var v any
-	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
-	if err != nil {
-		t.Fatal(err)
+	all := allConnectors(t)
+	out := map[string][]byte{}
+	for name, make := range map[string]func([]syncd.Connector) ([]byte, error){"syncd": Schema, "provider": FileSchema} {
+		text, err := make(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = text
 	}
 	return out
 }
 
 // What ships is what the code makes.
 func TestSchemaFiles(t *testing.T) {
-	all := allConnectors(t)
-	for name, make := range map[string]func([]syncd.Connector) ([]byte, error){"syncd": Schema, "provider": FileSchema} {
-		want, err := make(all)
-		if err != nil {
-			t.Fatal(err)
-		}
+	commands := map[string]string{
+		"syncd":    "go run ./cmd/syncd schema > schema/syncd.schema.json",
+		"provider": "go run ./cmd/syncd schema --provider > schema/provider.schema.json",
+	}
+	for name, want := range generated(t) {
 		got, err := os.ReadFile("../../schema/" + name + ".schema.json")
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("schema/%s.schema.json is not what the code makes (%v): run make schema", name, err)
+			t.Errorf("schema/%s.schema.json is not what the code makes (%v): run %s", name, err, commands[name])
 		}
 	}
 }
 
-func TestSchemaTakesWhatIsRight(t *testing.T) {
-	text, err := Schema(allConnectors(t))
-	s := compiled(t, text, err)
-	if err := s.Validate(asJSON(t, readText(t, example))); err != nil {
-		t.Errorf("config.example.yaml: %v", err)
+// A part is a schema within a schema.
+type part struct {
+	pointer string
+	schema  map[string]any
+	named   bool // it is what a key takes, and not within if or then
+}
+
+// parts returns the schema and all in it, and reports keywords that no draft has:
+// schemas that are misspelt take everything.
+func parts(t *testing.T, text []byte) []part {
+	t.Helper()
+	var out []part
+	var walk func(pointer string, v any, named bool)
+	walk = func(pointer string, v any, named bool) {
+		s, ok := v.(map[string]any)
+		if !ok {
+			if _, ok := v.(bool); !ok {
+				t.Fatalf("%s is no schema: %v", pointer, v)
+			}
+			return
+		}
+		out = append(out, part{pointer, s, named})
+		for _, keyword := range slices.Sorted(maps.Keys(s)) {
+			at := pointer + "/" + keyword
+			switch keyword {
+			case "$schema", "$ref", "title", "description", "default", "type", "enum", "const", "pattern", "required",
+				"minimum", "maximum", "minLength", "maxLength":
+			case "$defs", "properties", "patternProperties":
+				for key, inner := range s[keyword].(map[string]any) {
+					walk(at+"/"+strings.NewReplacer("~", "~0", "/", "~1", "^", "%5E").Replace(key), inner, keyword == "properties" && !strings.Contains(pointer, "/allOf/"))
+				}
+			case "anyOf", "allOf":
+				for i, inner := range s[keyword].([]any) {
+					walk(fmt.Sprintf("%s/%d", at, i), inner, false)
+				}
+			case "items", "additionalProperties", "propertyNames", "not", "if", "then":
+				walk(at, s[keyword], false)
+			default:
+				t.Errorf("%s is no keyword", at)
+			}
+		}
 	}
-	for _, right := range []string{
-		"store: sqlite:x.db\nx-any: [1]\nproviders: {}\nsources: []\n",
-		"store: sqlite:x.db\nworkers: \"${WORKERS}\"\nlease: 1h30m\nlimits: { body: 64MiB, rejects: 0.5 }\nproviders:\n  a: { connector: csv, schedule: \"@daily\", max_missing: 30%, options: { path: a.csv, key: [a] } }\nsources:\n- { user: 007, provider: a@work, credentials: { token: \"${T}\" } }\n",
-		"store: sqlite:x.db\nproviders:\n  a: { connector: ./tickets.yaml, options: { params: { team: blue } } }\nsources: []\n",
-		"store: sqlite:x.db\nproviders:\n  a:\n    connector: rest\n    options:\n      streams:\n        x: { path: /x, id: [a, b], mark: t, since: { param: s, precision: 1s }, paging: link, errors: [{ status: 410, as: resync }] }\nsources: []\n",
+	var doc any
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	walk("#", doc, false)
+	return out
+}
+
+// Each key is described, no mapping takes keys that it does not know, and what
+// is said to be a default may be written.
+func TestSchemaParts(t *testing.T) {
+	for name, text := range generated(t) {
+		c := compiler(t, text)
+		keys, defaults, closed := 0, 0, 0
+		for _, p := range parts(t, text) {
+			if p.named {
+				keys++
+				if d, _ := p.schema["description"].(string); d == "" || strings.HasSuffix(d, ".") && !strings.HasSuffix(d, "..") {
+					t.Errorf("%s: %s: %q is no description, or ends with a full stop", name, p.pointer, d)
+				}
+			}
+			if p.schema["properties"] != nil && !strings.Contains(p.pointer, "/allOf/") {
+				closed++
+				if p.schema["additionalProperties"] != false {
+					t.Errorf("%s: %s takes any keys", name, p.pointer)
+				}
+			}
+			value, ok := p.schema["default"]
+			if !ok {
+				continue
+			}
+			defaults++
+			if s, err := c.Compile(schemaURL + p.pointer); err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if err := s.Validate(value); err != nil {
+				t.Errorf("%s: the default of %s: %v", name, p.pointer, err)
+			}
+		}
+		if keys < 40 || defaults < 5 || closed < 8 {
+			t.Errorf("%s: %d keys with %d defaults in %d mappings: they are not found", name, keys, defaults, closed)
+		}
+	}
+}
+
+// The defaults of the file are the loader's.
+func TestSchemaDefaults(t *testing.T) {
+	var doc map[string]any
+	if err := json.Unmarshal(generated(t)["syncd"], &doc); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]any{
+		"properties workers":                                       8.0,
+		"properties lease":                                         "1m",
+		"properties grace":                                         "25s",
+		"properties spread":                                        "30s",
+		"properties catch_up":                                      "once",
+		"properties changes":                                       false,
+		"properties store":                                         nil,
+		"$defs config.limits properties body":                      "64MiB",
+		"$defs config.limits properties rejects":                   "50%",
+		"$defs config.log properties level":                        "info",
+		"$defs provider properties on_missing":                     "keep",
+		"$defs provider properties max_missing":                    "30%",
+		"$defs provider properties spread":                         nil, // the file's
+		"$defs csv.options properties delimiter":                   ",",
+		"$defs rest.options properties params":                     nil,
+		"$defs source properties credentials additionalProperties": nil,
 	} {
-		if err := s.Validate(asJSON(t, right)); err != nil {
-			t.Errorf("%v in\n%s", err, right)
+		var at any = doc
+		for _, step := range strings.Fields(path) {
+			at = at.(map[string]any)[step]
+		}
+		var got any
+		if s, ok := at.(map[string]any); ok {
+			got = s["default"]
+		} else if at != false {
+			t.Errorf("%s is not there", path)
+		}
+		if got != want {
+			t.Errorf("the default of %s: got %v, want %v", path, got, want)
 		}
 	}
 }
 
-func TestSchemaRefusesWhatIsWrong(t *testing.T) {
-	text, err := Schema(allConnectors(t))
-	s := compiled(t, text, err)
-	const head = "store: sqlite:x.db\n"
-	for name, wrong := range map[string]string{
-		"no store":                     "providers: {}\nsources: []\n",
-		"an unknown key":               head + "worker: 8\nproviders: {}\nsources: []\n",
-		"a duration without a unit":    head + "lease: 30\nproviders: {}\nsources: []\n",
-		"a size without a unit":        head + "limits: { body: 64 }\nproviders: {}\nsources: []\n",
-		"a share above all":            head + "limits: { rejects: 130 }\nproviders: {}\nsources: []\n",
-		"a text for a number":          head + "workers: many\nproviders: {}\nsources: []\n",
-		"an unknown word":              head + "log: { level: loud }\nproviders: {}\nsources: []\n",
-		"a list of providers":          head + "providers: []\nsources: []\n",
-		"a provider with capitals":     head + "providers: { Git: { connector: github } }\nsources: []\n",
-		"an unknown connector":         head + "providers: { a: { connector: gitlub } }\nsources: []\n",
-		"no connector":                 head + "providers: { a: { schedule: \"@daily\" } }\nsources: []\n",
-		"the option of another":        head + "providers: { a: { connector: github, options: { path: x.csv } } }\nsources: []\n",
-		"an unknown key deep in rest":  head + "providers: { a: { connector: rest, options: { streams: { x: { pth: /x } } } } }\nsources: []\n",
-		"a number of paging as a text": head + "providers: { a: { connector: rest, options: { streams: { x: { paging: { size: many } } } } } }\nsources: []\n",
-		"a source without a user":      head + "providers: {}\nsources: [{ provider: a }]\n",
-		"an unknown credential":        head + "providers: {}\nsources: [{ user: a, provider: a, credentials: { key: x } }]\n",
-	} {
-		if s.Validate(asJSON(t, wrong)) == nil {
-			t.Errorf("%s is taken:\n%s", name, wrong)
-		}
-	}
-}
-
-func TestSchemaOfProviderFiles(t *testing.T) {
-	text, err := FileSchema(allConnectors(t))
-	s := compiled(t, text, err)
-	files, err := filepath.Glob("../../providers/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range append(files, "../../connectors/example/example.yaml") {
-		if err := s.Validate(asJSON(t, readText(t, file))); err != nil {
-			t.Errorf("%s: %v", file, err)
-		}
-	}
-	if s.Validate(asJSON(t, "stream: {}\n")) == nil {
-		t.Error("a file without streams is taken")
-	}
-	if _, err := FileSchema(nil); err == nil {
-		t.Error("a program without the connector rest has a schema of provider files")
-	}
-}
-
-// Every key is described.
-func TestSchemaDescribesEveryKey(t *testing.T) {
+// Each key of the shapes, and each option, says what it is.
+func TestShapesAreDescribed(t *testing.T) {
 	var walk func(t *testing.T, typ reflect.Type, path string)
 	walk = func(t *testing.T, typ reflect.Type, path string) {
 		for _, f := range shapeOf(typ).fields {
@@ -175,7 +243,32 @@ func TestSchemaDescribesEveryKey(t *testing.T) {
 	}
 }
 
-func readText(t *testing.T, file string) string {
+func TestSchemaOfProviderFiles(t *testing.T) {
+	text, err := FileSchema(allConnectors(t))
+	s := compiled(t, text, err)
+	files, err := filepath.Glob("../../providers/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range append(files, "../../connectors/example/example.yaml") {
+		if err := s.Validate(asJSON(t, readText(t, file))); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	for _, wrong := range []string{"stream: {}\n", "streams: []\n", "streams: { a: { path: [x] } }\n", "streams: {}\nconnector: rest\n"} {
+		if s.Validate(asJSON(t, wrong)) == nil {
+			t.Errorf("it is taken: %s", wrong)
+		}
+	}
+	if _, err := FileSchema(nil); err == nil {
+		t.Error("a program without the connector rest has a schema of provider files")
+	}
+	if _, err := FileSchema([]syncd.Connector{{Name: restName}}); err == nil {
+		t.Error("a connector without options has a schema of provider files")
+	}
+}
+
+func readText(t testing.TB, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
