@@ -3,7 +3,6 @@ package stripe
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/connectortest"
 )
 
 // A row is what a list of Stripe's holds, as far as lists are filtered and paged.
@@ -252,29 +252,13 @@ func (f *fake) paths() []string {
 	return out
 }
 
-// direct is a round tripper that calls a handler.
-type direct struct{ http.Handler }
-
-func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
-	rec := httptest.NewRecorder()
-	d.ServeHTTP(rec, req)
-	resp := rec.Result()
-	resp.Request = req
-	return resp, nil
-}
-
 func stream(t *testing.T, h http.Handler, o Options, name string) syncd.Stream {
 	t.Helper()
-	c, err := syncd.NewClient("https://api.stripe.test", direct{h}, direct{h})
-	if err != nil {
-		t.Fatal(err)
+	s, ok := connectortest.Open(t, Connector().BaseURL, &o, h)[name]
+	if !ok {
+		t.Fatalf("there is no stream %s", name)
 	}
-	o.Only = []string{name}
-	list, err := o.Streams(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list[0]
+	return s
 }
 
 // A table is what a stream's records come to, and where its next walk begins.
