@@ -29,14 +29,14 @@ func Connector() syncd.Connector {
 		Summary: "orders, customers and products of a Shopify shop",
 		Auth:    syncd.Auth{Scheme: syncd.HeaderKey, Name: "X-Shopify-Access-Token"},
 		Rate:    syncd.Rate{User: syncd.Limit{Requests: 40, Per: 20 * time.Second, Burst: 20}, Quota: bucket},
-		Options: func() syncd.Options { return &Options{Version: "2025-07"} },
+		Options: func() syncd.Options { return &Options{Version: "2026-07"} },
 	}
 }
 
 // Options name the shop and choose the streams.
 type Options struct {
 	Shop    string   `yaml:"shop" doc:"the shop, as NAME or NAME.myshopify.com; not needed where base_url names it"`
-	Version string   `yaml:"version" doc:"the version of the API: a quarter, such as 2025-07"`
+	Version string   `yaml:"version" doc:"the version of the API: a quarter, such as 2026-07"`
 	Only    []string `yaml:"streams" settings:"-" doc:"the streams to read, of orders, customers and products; without it, all"`
 }
 
@@ -86,7 +86,7 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 		return nil, syncd.BadOption("shop", "it is not set: write it as acme or acme.myshopify.com")
 	}
 	if !quarter.MatchString(o.Version) {
-		return nil, syncd.BadOption("version", "%q is not a version of the API: they are named by quarters, such as 2025-07", o.Version)
+		return nil, syncd.BadOption("version", "%q is not a version of the API: they are named by quarters, such as 2026-07", o.Version)
 	}
 	var streams []syncd.Stream
 	var known []string

@@ -27,7 +27,7 @@ func TestSuite(t *testing.T) {
 // in the order of their ids, in pages whose place page_info stands for.
 func fake(w *connectortest.World) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /admin/api/2025-07/{list}", func(rw http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /admin/api/2026-07/{list}", func(rw http.ResponseWriter, r *http.Request) {
 		name, q := strings.TrimSuffix(r.PathValue("list"), ".json"), r.URL.Query()
 		since, after := q.Get("updated_at_min"), int64(0)
 		if token := q.Get("page_info"); token != "" {
@@ -66,7 +66,7 @@ func open(t *testing.T, o *Options, h http.HandlerFunc) map[string]syncd.Stream 
 
 func TestRequests(t *testing.T) {
 	var asked []string
-	streams := open(t, &Options{Shop: "acme", Version: "2025-07"}, func(w http.ResponseWriter, r *http.Request) {
+	streams := open(t, &Options{Shop: "acme", Version: "2026-07"}, func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.String())
 		io.WriteString(w, `{"orders": [], "customers": [], "products": []}`)
 	})
@@ -78,7 +78,7 @@ func TestRequests(t *testing.T) {
 			}
 		}
 	}
-	const base = "https://acme.myshopify.com/admin/api/2025-07/"
+	const base = "https://acme.myshopify.com/admin/api/2026-07/"
 	want := []string{
 		base + "orders.json?limit=250&status=any", base + "products.json?limit=250",
 		base + "orders.json?limit=250&status=any&updated_at_min=2026-06-01T10%3A00%3A00Z", base + "products.json?limit=250&updated_at_min=2026-06-01T10%3A00%3A00Z",
@@ -113,7 +113,7 @@ func TestRecordedAnswers(t *testing.T) {
 		} else {
 			body = fmt.Appendf(nil, `{%q: [%s]}`, name, answer[c.field])
 		}
-		s := open(t, &Options{Shop: "acme.myshopify.com", Version: "2025-07"}, func(w http.ResponseWriter, r *http.Request) { w.Write(body) })[name]
+		s := open(t, &Options{Shop: "acme.myshopify.com", Version: "2026-07"}, func(w http.ResponseWriter, r *http.Request) { w.Write(body) })[name]
 		page, err := s.Fetch(t.Context(), syncd.Request{})
 		if err != nil || len(page.Records) != len(want) || len(want) == 0 {
 			t.Fatalf("%s: %d records of %d, %v", name, len(page.Records), len(want), err)
@@ -129,7 +129,7 @@ func TestRecordedAnswers(t *testing.T) {
 // An order that is not listed any more has grown older than 60 days, and is not
 // deleted.
 func TestOrdersAreNotDeletedByAbsence(t *testing.T) {
-	for name, s := range open(t, &Options{Shop: "acme", Version: "2025-07"}, nil) {
+	for name, s := range open(t, &Options{Shop: "acme", Version: "2026-07"}, nil) {
 		if s.Increments != (name == "orders") || s.Snapshot {
 			t.Errorf("%s: increments %v, snapshot %v", name, s.Increments, s.Snapshot)
 		}
@@ -160,11 +160,11 @@ func TestOptions(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Version: "2025-07"}, "shop: it is not set"},
-		{Options{Shop: "evil.example/", Version: "2025-07"}, "is not the name of a shop"},
-		{Options{Shop: "acme.myshopify.com.evil.example", Version: "2025-07"}, "is not the name of a shop"},
+		{Options{Version: "2026-07"}, "shop: it is not set"},
+		{Options{Shop: "evil.example/", Version: "2026-07"}, "is not the name of a shop"},
+		{Options{Shop: "acme.myshopify.com.evil.example", Version: "2026-07"}, "is not the name of a shop"},
 		{Options{Shop: "acme", Version: "latest"}, "named by quarters"},
-		{Options{Shop: "acme", Version: "2025-07", Only: []string{"refunds"}}, `there is no stream "refunds", only orders, customers, products`},
+		{Options{Shop: "acme", Version: "2026-07", Only: []string{"refunds"}}, `there is no stream "refunds", only orders, customers, products`},
 	} {
 		if _, err := c.o.Streams(none); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: got %v, want %q", c.o, err, c.want)
@@ -183,11 +183,11 @@ func TestBadAnswers(t *testing.T) {
 		"frozen":         {402, `{"errors":"Unavailable Shop"}`, "", "frozen"},
 		"no list":        {200, `{"errors":"x"}`, "", `no field "orders"`},
 		"empty":          {200, "", "", "empty"},
-		"another origin": {200, `{"orders":[]}`, `<https://evil.example/admin/api/2025-07/orders.json?page_info=a>; rel="next"`, "another origin"},
-		"no query":       {200, `{"orders":[]}`, `<https://acme.myshopify.com/admin/api/2025-07/orders.json>; rel="next"`, "no query"},
+		"another origin": {200, `{"orders":[]}`, `<https://evil.example/admin/api/2026-07/orders.json?page_info=a>; rel="next"`, "another origin"},
+		"no query":       {200, `{"orders":[]}`, `<https://acme.myshopify.com/admin/api/2026-07/orders.json>; rel="next"`, "no query"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := open(t, &Options{Shop: "acme", Version: "2025-07"}, func(w http.ResponseWriter, r *http.Request) {
+			s := open(t, &Options{Shop: "acme", Version: "2026-07"}, func(w http.ResponseWriter, r *http.Request) {
 				if c.link != "" {
 					w.Header().Set("Link", c.link)
 				}
