@@ -78,48 +78,64 @@ const pathPattern = `[/\\]|\.ya?ml$`
 // provider makes the schema of a provider: its options are those of its connector.
 func (g *generator) provider(connectors []syncd.Connector) {
 	p := g.object(reflect.ValueOf(providerDefaults()))
-	properties := p["properties"].(object)
-	path := object{"type": "string", "pattern": pathPattern, "description": "the path of a provider file"}
-	var known []string
-	var rest []any                 // what connector: may say for the options to be those of rest
-	of := map[string][]any{}       // and of the others, by the reference to the options
-	references := []string(nil)    // in the connectors' order
-	options := map[string]object{} // by the reference
+	known := []string{}
 	for _, c := range connectors {
 		known = append(known, c.Name)
+	}
+	slices.Sort(known)
+	ways := []any{object{"enum": known}, g.ref("variable")}
+	if slices.Contains(known, restName) {
+		ways = append(ways, filePath())
+	}
+	properties := p["properties"].(object)
+	described(properties, "connector", anyOf(ways...))
+	described(properties, "options", object{"type": "object"})
+	var all []any
+	for _, o := range g.options(connectors) {
+		all = append(all, object{
+			"if":   object{"properties": object{"connector": anyOf(o.names...)}, "required": []string{"connector"}},
+			"then": object{"properties": object{"options": o.schema}},
+		})
+	}
+	if all != nil {
+		p["allOf"] = all
+	}
+	g.defs["provider"] = p
+}
+
+func filePath() object {
+	return with(pattern(pathPattern), "description", "the path of a provider file")
+}
+
+// A choice is a schema of options, and what `connector:` says for them.
+type choice struct {
+	schema object
+	names  []any
+}
+
+// options returns the options of the connectors, those of several once.
+func (g *generator) options(connectors []syncd.Connector) []*choice {
+	var all []*choice
+	for _, c := range connectors {
 		v, ok := optionsOf(c)
 		switch {
 		case !ok: // the loader refuses it
 			continue
-		case c.File != nil: // its defaults are the file
+		case c.File != nil: // what it sets is the file's to say
 			v = reflect.Zero(v.Type())
 		}
-		s := g.value(v)
-		ref := fmt.Sprint(s)
-		if of[ref] == nil {
-			references = append(references, ref)
-			options[ref] = s
+		schema := g.value(v)
+		i := slices.IndexFunc(all, func(o *choice) bool { return reflect.DeepEqual(o.schema, schema) })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &choice{schema: schema})
 		}
-		of[ref] = append(of[ref], object{"const": c.Name})
+		all[i].names = append(all[i].names, object{"const": c.Name})
 		if c.Name == restName {
-			rest = []any{path}
-			of[ref] = append(of[ref], path)
+			all[i].names = append(all[i].names, filePath())
 		}
 	}
-	all := []any{}
-	for _, ref := range references {
-		all = append(all, object{
-			"if":   object{"properties": object{"connector": object{"anyOf": of[ref]}}, "required": []string{"connector"}},
-			"then": object{"properties": object{"options": options[ref]}},
-		})
-	}
-	if len(all) > 0 {
-		p["allOf"] = all
-	}
-	slices.Sort(known)
-	described(properties, "connector", anyOf(append([]any{object{"enum": known}, g.ref("variable")}, rest...)...))
-	described(properties, "options", object{"type": "object"})
-	g.defs["provider"] = p
+	return all
 }
 
 // source makes the schema of a source. Which connector its options are for is
@@ -130,7 +146,7 @@ func (g *generator) source() {
 	described(properties, "user", with(with(g.ref("text"), "minLength", 1), "maxLength", maxUser))
 	described(properties, "options", object{"type": "object"})
 	described(properties, "provider", anyOf(
-		g.pattern("^"+namePattern+"(@"+namePattern+")?$"),
+		pattern("^"+namePattern+"(@"+namePattern+")?$"),
 		object{"type": []string{"number", "boolean"}}, // how editors read names such as 2024
 		g.ref("variable"),
 	))

@@ -26,14 +26,13 @@ func unitsPattern(units []unit) string {
 // YAML 1.1 has for booleans are texts is up to the editor.
 func basic(name string) object {
 	variable := object{"$ref": "#/$defs/variable"}
-	text := func(pattern string) object { return object{"type": "string", "pattern": pattern} }
 	switch name {
 	case "variable":
-		return with(text(variablePattern), "description", "a value from the environment: ${NAME}")
+		return with(pattern(variablePattern), "description", "a value from the environment: ${NAME}")
 	case "text":
 		return object{"type": []string{"string", "number", "boolean"}}
 	case "boolean":
-		return anyOf(object{"type": "boolean"}, text(booleanPattern), variable)
+		return anyOf(object{"type": "boolean"}, pattern(booleanPattern), variable)
 	case "integer":
 		return anyOf(object{"type": "integer"}, variable)
 	case "natural":
@@ -41,13 +40,13 @@ func basic(name string) object {
 	case "number":
 		return anyOf(object{"type": "number"}, variable)
 	case "duration":
-		return with(anyOf(text(unitsPattern(durationUnits)), variable), "description", "a duration such as 30s, 1h30m or 2d")
+		return with(anyOf(pattern(unitsPattern(durationUnits)), variable), "description", "a duration such as 30s, 1h30m or 2d")
 	case "size":
-		return with(anyOf(text(unitsPattern(sizeUnits)), variable), "description", "a size such as 64MiB")
+		return with(anyOf(pattern(unitsPattern(sizeUnits)), variable), "description", "a size such as 64MiB")
 	case "share":
-		return with(anyOf(object{"type": "number", "minimum": 0, "maximum": 1}, text(sharePattern), variable), "description", "a share such as 30% or 0.3")
+		return with(anyOf(object{"type": "number", "minimum": 0, "maximum": 1}, pattern(sharePattern), variable), "description", "a share such as 30% or 0.3")
 	case "time":
-		return with(anyOf(text(timePattern), variable), "description", "a time such as 2026-01-31T15:04:05Z, or a day such as 2026-01-31")
+		return with(anyOf(pattern(timePattern), variable), "description", "a time such as 2026-01-31T15:04:05Z, or a day such as 2026-01-31")
 	}
 	return nil
 }
