@@ -220,7 +220,7 @@ func TestBadAnswers(t *testing.T) {
 // Refusals say what to do, and never what signed the request.
 func TestRefusals(t *testing.T) {
 	for status, c := range map[int]struct{ message, want string }{
-		401: {"Invalid API Key provided: sk_live_********************a1b2", "under credentials"},
+		401: {"Invalid API Key provided: swor****a1b2", "under credentials"}, // it need not look like a key
 		403: {"The provided key 'rk_live_51a*********************a1b2' does not have the required permissions. Having the 'rak_event_read' permission would help.", "rak_event_read"},
 		400: {"Invalid integer: x for sk_test_a1b2", "Invalid integer: x for [key]"},
 		500: {"", "500"},
