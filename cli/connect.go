@@ -168,7 +168,7 @@ func (a *app) consentInBrowser(ctx context.Context, f *fleet, src *config.Source
 	verifier := oauth.NewVerifier()
 	server := &http.Server{Handler: back, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	go server.Serve(l)
-	defer server.Close()
+	defer endServer(server)
 	address := client.AuthCodeURL(back.state, verifier)
 	fmt.Fprintf(a.Out, "Open this address to connect %s:\n\n  %s\n\n", keyOf(src), address)
 	if !req.noBrowser {
@@ -182,9 +182,16 @@ func (a *app) consentInBrowser(ctx context.Context, f *fleet, src *config.Source
 	case answer := <-back.answers:
 		token, err := answer.token(ctx, client, back, verifier)
 		answer.told <- err
-		<-answer.shown
 		return token, err
 	}
+}
+
+// endServer lets a browser have its page to the end.
+func endServer(server *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = server.Shutdown(ctx) // what is not done by then is cut off
+	server.Close()
 }
 
 // openBrowser opens an address if there is something to open it with.
@@ -211,8 +218,7 @@ type callback struct {
 // An answer is what a browser brought back.
 type answer struct {
 	code, refused string
-	told          chan error    // what came of it
-	shown         chan struct{} // the browser has been told
+	told          chan error // what came of it
 }
 
 func newCallback(provider string) *callback {
@@ -235,8 +241,7 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page(w, "This is not the answer that is waited for", "It belongs to another attempt to connect. Begin again with the address that syncd shows now.")
 		return
 	}
-	a := answer{code: q.Get("code"), refused: q.Get("error"), told: make(chan error, 1), shown: make(chan struct{})}
-	defer close(a.shown)
+	a := answer{code: q.Get("code"), refused: q.Get("error"), told: make(chan error, 1)}
 	select {
 	case c.answers <- a:
 	case <-r.Context().Done():
@@ -247,9 +252,6 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page(w, "The account is not connected", err.Error())
 	} else {
 		page(w, "Connected", "The account at "+c.provider+" is connected. You can close this page.")
-	}
-	if f, ok := w.(http.Flusher); ok {
-		f.Flush()
 	}
 }
 
