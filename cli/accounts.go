@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -103,7 +104,16 @@ func (f *fleet) signedBy(src *config.Source) (syncd.Auth, *account.Session) {
 		auth.Scheme = syncd.Bearer
 		return auth, nil
 	}
-	return auth, f.book.Session(keyOf(src), f.authorizer(src.Of, ""))
+	return auth, f.book.Session(keyOf(src), f.authorizer(src.Of, ""), f.boundTo(src.Of))
+}
+
+// boundTo is where the tokens of a provider's accounts may be sent.
+func (f *fleet) boundTo(p *config.Provider) string {
+	base, err := url.Parse(f.baseURL(p))
+	if err != nil {
+		return ""
+	}
+	return strings.Join([]string{p.OAuth.ClientID, p.OAuth.TokenURL, base.Scheme + "://" + strings.ToLower(base.Host)}, " ")
 }
 
 // needsUser pauses a source that only its user can bring back, and says so.

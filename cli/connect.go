@@ -106,7 +106,7 @@ func (a *app) connectAccount(ctx context.Context, req connectRequest) error {
 // run is due when that run ends.
 func (f *fleet) connected(ctx context.Context, src *config.Source, token oauth.Token) error {
 	key := keyOf(src)
-	if err := f.book.Save(ctx, key, token, ""); err != nil {
+	if err := f.book.Save(ctx, key, token, "", f.boundTo(src.Of)); err != nil {
 		return err
 	}
 	if err := ensure(ctx, f.store, src); err != nil {
@@ -159,11 +159,20 @@ const consentWithin = 15 * time.Minute
 // consentInBrowser is the authorization code flow with PKCE (RFC 7636), in
 // which the browser comes back to this process (RFC 8252, section 7.3).
 func (a *app) consentInBrowser(ctx context.Context, f *fleet, src *config.Source, req connectRequest) (oauth.Token, error) {
+	host, _, err := net.SplitHostPort(req.listen)
+	if err != nil || host == "" {
+		return oauth.Token{}, usageError{fmt.Errorf("--listen %s: write it as HOST:PORT, such as 127.0.0.1:8401", req.listen)}
+	}
 	l, err := net.Listen("tcp", req.listen)
 	if err != nil {
 		return oauth.Token{}, fmt.Errorf("wait for the browser: %w (--listen names another address, which the provider must know)", err)
 	}
-	client := f.authorizer(src.Of, "http://"+l.Addr().String()+"/callback")
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return oauth.Token{}, err
+	}
+	// As it was written: providers compare the address letter by letter.
+	client := f.authorizer(src.Of, "http://"+net.JoinHostPort(host, port)+"/callback")
 	back := newCallback(src.Provider)
 	verifier := oauth.NewVerifier()
 	server := &http.Server{Handler: back, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}

@@ -54,29 +54,37 @@ type sealed struct {
 	Expires time.Time `json:"expires,omitzero"`
 	Issued  time.Time `json:"issued"`
 	Scope   string    `json:"scope,omitempty"`
+	For     string    `json:"for,omitempty"` // see grant.bound
 }
 
 // A grant is a token with when it was granted.
 type grant struct {
 	oauth.Token
 	issued time.Time
+	bound  string // where the tokens may be sent: the application, its token endpoint and the API's origin
 }
 
 // Save stores a new token for a source, in place of whatever it had.
-func (b *Book) Save(ctx context.Context, key store.Key, t oauth.Token, identity string) error {
-	row, err := b.Store.Credential(ctx, key)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
+// bound says where its tokens may be sent: to no other place will they be, even
+// if the configuration comes to name one.
+func (b *Book) Save(ctx context.Context, key store.Key, t oauth.Token, identity, bound string) error {
+	for {
+		row, err := b.Store.Credential(ctx, key)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		row.Key, row.Kind, row.Identity, row.Refused = key, kind, identity, ""
+		_, err = b.put(ctx, row, grant{t, b.now(), bound})
+		if !errors.Is(err, store.ErrConflict) { // it was refreshed at that moment
+			return err
+		}
 	}
-	row.Key, row.Kind, row.Identity, row.Refused = key, kind, identity, ""
-	_, err = b.put(ctx, row, grant{t, b.now()})
-	return err
 }
 
 // put seals a grant and writes it over the row that was read.
 func (b *Book) put(ctx context.Context, row store.Credential, g grant) (int64, error) {
 	plain, err := json.Marshal(sealed{
-		Access: g.Access.Reveal(), Refresh: g.Refresh.Reveal(), Expires: g.Expires.UTC(), Issued: g.issued.UTC(), Scope: g.Scope,
+		Access: g.Access.Reveal(), Refresh: g.Refresh.Reveal(), Expires: g.Expires.UTC(), Issued: g.issued.UTC(), Scope: g.Scope, For: g.bound,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("seal the credential of %s: %w", row.Key, err)
@@ -110,7 +118,7 @@ func (b *Book) read(row store.Credential) (grant, error) {
 	if err := json.Unmarshal(plain, &s); err != nil {
 		return grant{}, fmt.Errorf("open the credential of %s: it is not as this program writes it", row.Key)
 	}
-	g := grant{oauth.Token{Access: vault.NewSecret(s.Access), Expires: s.Expires, Scope: s.Scope}, s.Issued}
+	g := grant{oauth.Token{Access: vault.NewSecret(s.Access), Expires: s.Expires, Scope: s.Scope}, s.Issued, s.For}
 	if s.Refresh != "" {
 		g.Refresh = vault.NewSecret(s.Refresh)
 	}

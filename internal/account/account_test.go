@@ -91,7 +91,7 @@ func connect(t *testing.T, b *Book, lasts time.Duration) {
 	if lasts != 0 {
 		token.Expires = time.Now().Add(lasts)
 	}
-	if err := b.Save(t.Context(), alice, token, "acct_1"); err != nil {
+	if err := b.Save(t.Context(), alice, token, "acct_1", "here"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -144,7 +144,7 @@ func TestOneOfManyRefreshes(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() {
-				token, err := daemons[i%2].Session(alice, e.client()).Token(t.Context())
+				token, err := daemons[i%2].Session(alice, e.client(), "here").Token(t.Context())
 				if err != nil || token.Reveal() != "A2" {
 					t.Errorf("run %d: got %q, %v", i, token.Reveal(), err)
 				}
@@ -166,7 +166,7 @@ func TestAGrantThatIsNoMore(t *testing.T) {
 		connect(t, b, time.Second)
 		for range 24 {
 			time.Sleep(time.Hour)
-			_, err := b.Session(alice, e.client()).Token(t.Context())
+			_, err := b.Session(alice, e.client(), "here").Token(t.Context())
 			if r, ok := errors.AsType[*ReauthError](err); !ok || r.Key != alice || !strings.Contains(err.Error(), "syncd connect alice gitea") {
 				t.Fatalf("got %v", err)
 			}
@@ -176,7 +176,7 @@ func TestAGrantThatIsNoMore(t *testing.T) {
 		}
 		// Connected again, all is well.
 		connect(t, b, time.Hour)
-		if token, err := b.Session(alice, e.client()).Token(t.Context()); err != nil || token.Reveal() != "A1" {
+		if token, err := b.Session(alice, e.client(), "here").Token(t.Context()); err != nil || token.Reveal() != "A1" {
 			t.Errorf("got %s, %v", token.Reveal(), err)
 		}
 	})
@@ -202,7 +202,7 @@ func TestWhenATokenIsRefreshed(t *testing.T) {
 				b := book(t, memory.New(nil), "one")
 				connect(t, b, c.lasts)
 				time.Sleep(c.age)
-				s := b.Session(alice, e.client())
+				s := b.Session(alice, e.client(), "here")
 				for range 3 {
 					if got, err := s.Token(t.Context()); err != nil || got.Reveal() != c.want {
 						t.Errorf("got %s, %v; want %s", got.Reveal(), err, c.want)
@@ -222,7 +222,7 @@ func TestRenew(t *testing.T) {
 		e := &endpoint{answer: rotating(0, "")}
 		b := book(t, memory.New(nil), "one")
 		connect(t, b, time.Hour)
-		s := b.Session(alice, e.client())
+		s := b.Session(alice, e.client(), "here")
 		used, err := s.Token(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -264,7 +264,7 @@ func TestTroubles(t *testing.T) {
 				b := book(t, memory.New(nil), "one")
 				connect(t, b, time.Second)
 				time.Sleep(time.Minute)
-				s := b.Session(alice, e.client())
+				s := b.Session(alice, e.client(), "here")
 				_, err := s.Token(t.Context())
 				if _, reauth := errors.AsType[*ReauthError](err); err == nil || reauth {
 					t.Fatalf("got %v", err)
@@ -305,7 +305,7 @@ func TestAnAnswerIsStoredBeforeItIsUsed(t *testing.T) {
 		s.fails = 5
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(500*time.Millisecond, cancel) // the run is ended while the provider answers
-		got, err := b.Session(alice, e.client()).Token(ctx)
+		got, err := b.Session(alice, e.client(), "here").Token(ctx)
 		if g, _ := stored(t, b); err != nil || got.Reveal() != "A2" || g.Refresh.Reveal() != "R2" {
 			t.Errorf("got %s, %v; stored %s", got.Reveal(), err, g.Refresh.Reveal())
 		}
@@ -332,7 +332,7 @@ func TestAnAnswerThatWasLost(t *testing.T) {
 				return 400, `{"error":"invalid_grant"}`
 			}}
 			began := time.Now()
-			got, err := b.Session(alice, e.client()).Token(t.Context())
+			got, err := b.Session(alice, e.client(), "here").Token(t.Context())
 			if waited := time.Since(began); waited < hold {
 				t.Errorf("it was asked after %s, while another might still", waited)
 			}
@@ -352,14 +352,14 @@ func TestConnectedAgainMeanwhile(t *testing.T) {
 		b := book(t, memory.New(nil), "one")
 		e := &endpoint{}
 		e.answer = func(int, string) (int, string) {
-			if err := b.Save(context.Background(), alice, oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, "acct_1"); err != nil {
+			if err := b.Save(context.Background(), alice, oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, "acct_1", "here"); err != nil {
 				t.Error(err)
 			}
 			return 400, `{"error":"invalid_grant"}`
 		}
 		connect(t, b, time.Second)
 		time.Sleep(time.Minute)
-		got, err := b.Session(alice, e.client()).Token(t.Context())
+		got, err := b.Session(alice, e.client(), "here").Token(t.Context())
 		if err != nil || got.Reveal() != "NEW" {
 			t.Errorf("got %s, %v", got.Reveal(), err)
 		}
@@ -371,7 +371,7 @@ func TestConnectedAgainMeanwhile(t *testing.T) {
 
 func TestNotConnected(t *testing.T) {
 	b := book(t, memory.New(nil), "one")
-	_, err := b.Session(alice, (&endpoint{}).client()).Token(t.Context())
+	_, err := b.Session(alice, (&endpoint{}).client(), "here").Token(t.Context())
 	if _, ok := errors.AsType[*ReauthError](err); !ok || !strings.Contains(err.Error(), "not connected") {
 		t.Errorf("got %v", err)
 	}
@@ -383,7 +383,7 @@ func TestRotate(t *testing.T) {
 	const n = 450
 	for i := range n {
 		key := store.Key{User: fmt.Sprintf("user %03d", i), Provider: "gitea"}
-		if err := old.Save(t.Context(), key, oauth.Token{Access: vault.NewSecret(fmt.Sprint("A", i))}, ""); err != nil {
+		if err := old.Save(t.Context(), key, oauth.Token{Access: vault.NewSecret(fmt.Sprint("A", i))}, "", "here"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -430,8 +430,117 @@ func TestACopiedRow(t *testing.T) {
 	if _, err := s.PutCredential(t.Context(), row); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.Session(row.Key, (&endpoint{}).client()).Token(t.Context())
+	_, err := b.Session(row.Key, (&endpoint{}).client(), "here").Token(t.Context())
 	if !errors.Is(err, vault.ErrWrongKey) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A rotation of keys waits for a refresh that is on its way, and its answer stays.
+func TestRotateDuringARefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New(nil)
+		e := &endpoint{answer: rotating(0, "")}
+		old := &Book{Store: s, Keys: keys(t, "a"), Owner: "daemon"}
+		connect(t, old, time.Second)
+		time.Sleep(time.Minute)
+		b := &Book{Store: s, Keys: keys(t, "b", "a"), Owner: "operator"}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if got, err := old.Session(alice, e.client(), "here").Token(t.Context()); err != nil || got.Reveal() != "A2" {
+				t.Errorf("got %s, %v", got.Reveal(), err)
+			}
+		})
+		wg.Go(func() {
+			time.Sleep(100 * time.Millisecond) // while the provider answers
+			if n, err := b.Rotate(t.Context()); n != 1 || err != nil {
+				t.Errorf("sealed %d, %v", n, err)
+			}
+		})
+		wg.Wait()
+		g, row := stored(t, b)
+		if g.Refresh.Reveal() != "R2" || row.KeyID != "b" || row.Refresher != "" {
+			t.Errorf("stored %s under %s, refresher %q", g.Refresh.Reveal(), row.KeyID, row.Refresher)
+		}
+	})
+}
+
+// What was granted for one server or application is not sent to another.
+func TestTokensStayWithTheirServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{answer: rotating(0, "")}
+		b := book(t, memory.New(nil), "one")
+		connect(t, b, time.Hour)
+		s := b.Session(alice, e.client(), "elsewhere")
+		_, err := s.Token(t.Context())
+		_, again := s.Renew(t.Context(), vault.NewSecret("A1"))
+		for _, err := range []error{err, again} {
+			if _, ok := errors.AsType[*ReauthError](err); !ok || !strings.Contains(err.Error(), "another server") {
+				t.Errorf("got %v", err)
+			}
+		}
+		if len(e.asked) > 0 {
+			t.Errorf("asked %q", e.asked)
+		}
+	})
+}
+
+// A refusal of the moment costs no account, also where there is nothing to
+// refresh a token with.
+func TestRefusedWithoutARefreshToken(t *testing.T) {
+	b := book(t, memory.New(nil), "one")
+	if err := b.Save(t.Context(), alice, oauth.Token{Access: vault.NewSecret("A1")}, "", "here"); err != nil {
+		t.Fatal(err)
+	}
+	s := b.Session(alice, (&endpoint{}).client(), "here")
+	_, err := s.Renew(t.Context(), vault.NewSecret("A1"))
+	if _, reauth := errors.AsType[*ReauthError](err); err == nil || reauth || !strings.Contains(err.Error(), "syncd connect alice gitea") {
+		t.Errorf("got %v", err)
+	}
+	if got, err := b.Session(alice, (&endpoint{}).client(), "here").Token(t.Context()); err != nil || got.Reveal() != "A1" {
+		t.Errorf("got %s, %v", got.Reveal(), err)
+	}
+}
+
+// While a token is good, an authorization server that is away fails nobody's run.
+func TestAGoodTokenIsUsedWhileTheServerIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{answer: func(int, string) (int, string) { return 503, "" }}
+		b := book(t, memory.New(nil), "one")
+		connect(t, b, time.Hour)
+		time.Sleep(55 * time.Minute)
+		if got, err := b.Session(alice, e.client(), "here").Token(t.Context()); err != nil || got.Reveal() != "A1" {
+			t.Errorf("got %s, %v", got.Reveal(), err)
+		}
+		time.Sleep(6 * time.Minute)
+		if got, err := b.Session(alice, e.client(), "here").Token(t.Context()); err == nil {
+			t.Errorf("got %s after its end", got.Reveal())
+		}
+	})
+}
+
+// Who disconnects and connects again while a refresh is on its way keeps the
+// new account.
+func TestConnectedAnewDuringARefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := book(t, memory.New(nil), "one")
+		e := &endpoint{}
+		e.answer = func(int, string) (int, string) {
+			if _, err := b.Drop(context.Background(), alice); err != nil {
+				t.Error(err)
+			}
+			if err := b.Save(context.Background(), alice, oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, "acct_2", "here"); err != nil {
+				t.Error(err)
+			}
+			return 200, `{"access_token":"A2","refresh_token":"R2","expires_in":3600}`
+		}
+		connect(t, b, time.Second)
+		time.Sleep(time.Minute)
+		if got, err := b.Session(alice, e.client(), "here").Token(t.Context()); err != nil || got.Reveal() != "NEW" {
+			t.Errorf("got %s, %v", got.Reveal(), err)
+		}
+		if g, row := stored(t, b); g.Refresh.Reveal() != "RNEW" || row.Identity != "acct_2" {
+			t.Errorf("stored %s of %s", g.Refresh.Reveal(), row.Identity)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -11,54 +12,80 @@ import (
 // atOnce is how many credentials are read at once.
 const atOnce = 200
 
-// Check reports whether every credential opens with the keys that there are. A
-// daemon with the wrong keys must say so before it touches anything. Of each
-// key one credential is opened.
+// Check reports whether the keys that there are fit the credentials. A daemon
+// with the wrong keys must say so before it touches anything. A key fits if it
+// opens one of the first credentials that it has sealed: a single one that does
+// not open is its own source's trouble.
 func (b *Book) Check(ctx context.Context) error {
-	seen := map[string]bool{}
-	return b.each(ctx, store.CredentialFilter{}, func(row store.Credential) error {
-		if seen[row.KeyID] {
+	wrong := map[string]error{} // by key: what kept all that were tried from opening
+	tried := map[string]int{}
+	err := b.each(ctx, store.CredentialFilter{}, func(row store.Credential) error {
+		if n := tried[row.KeyID]; n == fits || n >= tries {
 			return nil
 		}
-		seen[row.KeyID] = true
+		tried[row.KeyID]++
 		if _, err := b.read(row); err != nil {
-			return fmt.Errorf("%w; the keys that are there: %s", err, b.Keys)
+			wrong[row.KeyID] = err
+			return nil
 		}
+		tried[row.KeyID] = fits
+		delete(wrong, row.KeyID)
 		return nil
 	})
+	for _, bad := range wrong {
+		err = errors.Join(err, fmt.Errorf("%w; the keys that are there: %s", bad, b.Keys))
+	}
+	return err
 }
 
+// Of each key so many credentials are tried; fits marks one that opened one.
+const (
+	tries = 20
+	fits  = -1
+)
+
 // Rotate seals anew what another key than the active one has sealed, while
-// everything runs: a credential that is refreshed meanwhile is sealed by the
-// active key anyway. What was cut goes on with the next call. It returns how
-// many it sealed.
+// everything runs. Each credential is held for that moment, as for a refresh, so
+// that no refresh is on its way. What was cut goes on with the next call. It
+// returns how many it sealed.
 func (b *Book) Rotate(ctx context.Context) (int, error) {
 	n := 0
 	err := b.each(ctx, store.CredentialFilter{NotBy: b.Keys.Active()}, func(row store.Credential) error {
-		for {
-			g, err := b.read(row)
-			if err != nil {
-				return err
-			}
-			if row.Refresher != "" {
-				// Who refreshes it writes it next, and with the active key.
-				if row, err = b.Store.Credential(ctx, row.Key); err != nil || row.KeyID == b.Keys.Active() {
-					return ignoreGone(err)
-				}
-			}
-			_, err = b.put(ctx, row, g)
-			if err == nil {
-				n++
-			}
-			if !errors.Is(err, store.ErrConflict) {
-				return err
-			}
-			if row, err = b.Store.Credential(ctx, row.Key); err != nil || row.KeyID == b.Keys.Active() {
-				return ignoreGone(err)
-			}
+		sealed, err := b.reseal(ctx, row.Key)
+		if sealed {
+			n++
 		}
+		return err
 	})
 	return n, err
+}
+
+// reseal seals one credential with the active key.
+func (b *Book) reseal(ctx context.Context, key store.Key) (bool, error) {
+	name := b.Owner + " rotation " + rand.Text()[:8]
+	for {
+		row, held, err := b.Store.HoldCredential(ctx, key, name, hold)
+		if err != nil {
+			return false, ignoreGone(err)
+		}
+		if !held {
+			if err := wait(ctx, glance); err != nil {
+				return false, err
+			}
+			continue
+		}
+		if row.KeyID == b.Keys.Active() {
+			return false, b.Store.FreeCredential(ctx, key, name)
+		}
+		g, err := b.read(row)
+		if err != nil {
+			return false, errors.Join(err, b.Store.FreeCredential(ctx, key, name))
+		}
+		if _, err = b.put(ctx, row, g); errors.Is(err, store.ErrConflict) {
+			continue // the user has connected again
+		}
+		return err == nil, err
+	}
 }
 
 func ignoreGone(err error) error {

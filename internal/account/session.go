@@ -18,22 +18,28 @@ type Session struct {
 	book   *Book
 	key    store.Key
 	client *oauth.Client
+	bound  string
 
 	mu   sync.Mutex
 	last grant // that was read or got last: most requests need no look into the store
 }
 
-// Session returns the account of a source, refreshed by client.
-func (b *Book) Session(key store.Key, client *oauth.Client) *Session {
-	return &Session{book: b, key: key, client: client}
+// Session returns the account of a source, refreshed by client. Tokens that were
+// granted for elsewhere than bound are not used.
+func (b *Book) Session(key store.Key, client *oauth.Client, bound string) *Session {
+	return &Session{book: b, key: key, client: client, bound: bound}
 }
+
+// errElsewhere is why a token is not used.
+const errElsewhere = "it was connected for another server or application than the configuration names now"
 
 // How a refresh is shared: who has noted it has so long; the others look again
 // after a while, and give up when it takes too long.
 const (
-	hold   = 45 * time.Second // longer than an authorization server may take
+	hold   = 90 * time.Second // longer than an authorization server may take, and the write of its answer after it
+	keepOn = 30 * time.Second // how long that write is tried
 	glance = 250 * time.Millisecond
-	longer = 2 * time.Minute
+	longer = 4 * time.Minute
 )
 
 // Token returns an access token that is good for a while: the stored one, or a
@@ -49,11 +55,18 @@ func (s *Session) Token(ctx context.Context) (vault.Secret, error) {
 	if row.Refused != "" {
 		return vault.Secret{}, &ReauthError{s.key, row.Refused}
 	}
+	if g.bound != s.bound {
+		return vault.Secret{}, &ReauthError{s.key, errElsewhere}
+	}
 	s.remember(g)
 	if g.fresh(s.book.now()) || g.Refresh.IsZero() {
 		return g.Access, nil // a token that can't be refreshed is used until it is refused
 	}
-	return s.Renew(ctx, g.Access)
+	token, err := s.Renew(ctx, g.Access)
+	if _, gone := errors.AsType[*ReauthError](err); err != nil && !gone && ctx.Err() == nil && s.book.now().Before(g.Expires) {
+		return g.Access, nil // it is good for a while still, and the server may come back
+	}
+	return token, err
 }
 
 func (s *Session) remembered() grant {
@@ -126,55 +139,71 @@ type holder struct {
 // run's end cuts it short: an answer that is not stored is lost.
 func (s *holder) renew(ctx context.Context, row store.Credential, used vault.Secret) (vault.Secret, error) {
 	ctx = context.WithoutCancel(ctx)
+	lost := row.Refresher != "" // somebody noted a refresh and never wrote its answer
+	row.Refresher = s.name      // what is written is written under this note
 	g, err := s.book.read(row)
-	if err == nil && row.Refused != "" {
+	switch {
+	case err != nil:
+	case row.Refused != "":
 		err = &ReauthError{s.key, row.Refused}
-	}
-	if err == nil {
+	case g.bound != s.bound:
+		err = &ReauthError{s.key, errElsewhere}
+	default:
 		s.remember(g)
 	}
 	if err != nil || !g.Access.Equal(used) {
 		return g.Access, errors.Join(err, s.free(ctx)) // another has got one
 	}
 	if g.Refresh.IsZero() {
-		return vault.Secret{}, s.refuse(ctx, row, g, "the token is refused, and there is none to refresh it with")
+		// A refusal may be of the moment: it is no word that the grant is no more.
+		return vault.Secret{}, errors.Join(fmt.Errorf("the provider refuses the token of %s, and it can't be refreshed: if that goes on, connect it again: syncd connect %s", s.key, s.key), s.free(ctx))
 	}
 	t, err := s.client.Refresh(ctx, g.Refresh)
 	if refusal, ok := errors.AsType[*oauth.Refusal](err); ok && refusal.Kind == oauth.Denied {
-		return s.denied(ctx, row, g, refusal)
+		return s.denied(ctx, row, g, refusal, lost)
 	}
 	if err != nil {
 		return vault.Secret{}, errors.Join(fmt.Errorf("refresh the token of %s: %w", s.key, err), s.free(ctx))
 	}
-	return s.keep(ctx, row, grant{t, s.book.now()})
+	return s.keep(ctx, row, g, grant{t, s.book.now(), g.bound})
 }
 
 // keep stores a new token before anybody uses it. Until that has been done it
 // is tried again: the old refresh token may be worth nothing any more.
-func (s *holder) keep(ctx context.Context, row store.Credential, g grant) (vault.Secret, error) {
+func (s *holder) keep(ctx context.Context, row store.Credential, old, g grant) (vault.Secret, error) {
+	ctx, cancel := context.WithTimeout(ctx, keepOn)
+	defer cancel()
 	var err error
-	for pause := 50 * time.Millisecond; pause < hold/3; pause *= 2 {
+	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, time.Second) {
 		_, err = s.book.put(ctx, row, g)
-		switch {
-		case err == nil:
+		if err == nil {
 			s.remember(g)
 			return g.Access, nil
-		case errors.Is(err, store.ErrConflict):
-			// The user has connected again meanwhile: that token counts.
-			newer, _, err := s.book.open(ctx, s.key)
-			s.remember(newer)
-			return newer.Access, err
 		}
-		if err := wait(ctx, pause); err != nil {
-			return vault.Secret{}, err
+		if errors.Is(err, store.ErrConflict) {
+			newer, stored, openErr := s.book.open(ctx, s.key)
+			switch {
+			case openErr == nil && newer.Refresh.Equal(old.Refresh):
+				row, row.Refresher = stored, "" // it was only sealed anew: what was granted goes over it
+				continue
+			case openErr == nil:
+				// The user has connected again meanwhile: that token counts.
+				s.remember(newer)
+				return newer.Access, nil
+			}
+			err = openErr
+			if _, gone := errors.AsType[*ReauthError](err); gone {
+				return vault.Secret{}, err // disconnected meanwhile
+			}
 		}
+		_ = wait(ctx, pause) // its end ends the loop
 	}
 	return vault.Secret{}, fmt.Errorf("store the new token of %s: %w", s.key, err)
 }
 
 // denied is what follows when the provider says that the grant is no more: if
 // what is stored is not what was sent, another has rotated it, and that counts.
-func (s *holder) denied(ctx context.Context, row store.Credential, g grant, refusal *oauth.Refusal) (vault.Secret, error) {
+func (s *holder) denied(ctx context.Context, row store.Credential, g grant, refusal *oauth.Refusal, lost bool) (vault.Secret, error) {
 	newer, stored, err := s.book.open(ctx, s.key)
 	if err != nil {
 		return vault.Secret{}, errors.Join(err, s.free(ctx))
@@ -184,8 +213,7 @@ func (s *holder) denied(ctx context.Context, row store.Credential, g grant, refu
 		return newer.Access, s.free(ctx)
 	}
 	why := refusal.Code
-	if row.Refresher != "" {
-		// Somebody noted a refresh and never wrote its answer.
+	if lost {
 		why += "; the answer to the refresh before was lost, and the provider does not take the old token again"
 	}
 	return vault.Secret{}, s.refuse(ctx, row, g, why)

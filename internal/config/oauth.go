@@ -33,12 +33,15 @@ func (l *loader) oauth(p *provider, s *oauthShape) {
 		at *at[string]
 		to *string
 	}{{&s.AuthURL, &o.AuthURL}, {&s.TokenURL, &o.TokenURL}, {&s.DeviceURL, &o.DeviceURL}, {&s.RevokeURL, &o.RevokeURL}} {
-		if !u.at.good {
-			continue
+		if u.at.good {
+			*u.to = u.at.Value
 		}
-		*u.to = u.at.Value
-		if !isSafe(u.at.Value) {
-			l.refuse(u.at.spot, "https://HOST/PATH", problem{"it is not https://HOST/PATH", "secrets are sent there: only a server on this machine may be asked by http"})
+		switch {
+		case *u.to == "" || isSafe(*u.to):
+		case u.at.good:
+			l.refuse(u.at.spot, "https://HOST/PATH", problem{"it is not https://HOST/PATH", unsafe})
+		default:
+			l.add(first.mark(), "oauth: the connector "+p.Connector.Name+" names an address that is not https://HOST/PATH", unsafe)
 		}
 	}
 	if o.AuthURL == "" && o.DeviceURL == "" || o.TokenURL == "" {
@@ -46,6 +49,9 @@ func (l *loader) oauth(p *provider, s *oauthShape) {
 	}
 	p.OAuth = o
 }
+
+// unsafe is why an address is refused.
+const unsafe = "secrets are sent there: only a server on this machine may be asked by http"
 
 // first returns where the registration begins, nil if there is none.
 func (s *oauthShape) first() *spot {

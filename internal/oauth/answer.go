@@ -44,7 +44,7 @@ func parse(status int, contentType string, body []byte, now time.Time) (grant, *
 		if detail == "" {
 			detail = fields["message"]
 		}
-		r := &Refusal{Status: status, Code: word(code), Detail: clip(detail)}
+		r := &Refusal{Status: status, Code: word(code), Detail: detail} // not clipped: secrets in it are to be found whole
 		r.Kind = kindOf(status, code, detail)
 		return grant{}, r
 	}

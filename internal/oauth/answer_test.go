@@ -153,6 +153,17 @@ func TestNothingIsEchoed(t *testing.T) {
 	}
 }
 
+// A secret that is longer than what is kept of a text is not kept in part.
+func TestALongSecretIsNotCutInTwo(t *testing.T) {
+	secret := strings.Repeat("canary-", 80)
+	c := client(func(*http.Request, url.Values) (int, string, string) {
+		return 400, "application/json", `{"error":"invalid_grant","error_description":"bad value ` + secret + `"}`
+	})
+	if _, err := c.Refresh(t.Context(), vault.NewSecret(secret)); err == nil || strings.Contains(err.Error(), "canary") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestRefresh(t *testing.T) {
 	for _, inHeader := range []bool{false, true} {
 		var asked int

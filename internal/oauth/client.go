@@ -214,7 +214,7 @@ func (n normal) RoundTrip(req *http.Request) (*http.Response, error) {
 			text, _ := json.Marshal(map[string]string{"error": refusal.Code})
 			return answerWith(req, http.StatusBadRequest, text), nil
 		}
-		refusal.Detail = n.scrub(refusal.Detail)
+		refusal.Detail = clip(n.scrub(refusal.Detail))
 		return nil, refusal
 	}
 	canonical := map[string]any{"access_token": g.access, "token_type": "Bearer", "scope": g.scope}

@@ -11,9 +11,10 @@ type Credentials interface {
 	Credential(ctx context.Context, key Key) (Credential, error)
 
 	// PutCredential writes c and returns its new version, if the one that is
-	// stored has the version c.Version (0: none is stored). Otherwise it is
-	// ErrConflict, and nothing is written. The note of a refresher is taken
-	// out; CreatedAt, UpdatedAt, Refresher and RefresherUntil of c do not count.
+	// stored has the version c.Version (0: none is stored) and, where c.Refresher
+	// is not empty, that note. Otherwise it is ErrConflict, and nothing is
+	// written. The note is taken out; CreatedAt, UpdatedAt and RefresherUntil of
+	// c do not count.
 	PutCredential(ctx context.Context, c Credential) (version int64, err error)
 
 	// HoldCredential notes that owner refreshes a credential, for ttl from the

@@ -37,7 +37,7 @@ func (s *Store) PutCredential(ctx context.Context, c store.Credential) (int64, e
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.credentials[c.Key]
-	if old.Version != c.Version {
+	if old.Version != c.Version || c.Refresher != "" && old.Refresher != c.Refresher {
 		return 0, fmt.Errorf("write the credential of %s: %w", c.Key, store.ErrConflict)
 	}
 	now := s.now()

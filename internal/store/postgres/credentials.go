@@ -48,15 +48,17 @@ func (s *Store) PutCredential(ctx context.Context, c store.Credential) (int64, e
 	}
 	statement := `UPDATE credentials SET kind = $3, sealed = $4, key_id = $5, version = $6, identity = $7, refused = $8,
 		expires_at = $9, due_at = $10, refresher = '', refresher_until = NULL, updated_at = clock_timestamp()
-		WHERE ` + ofSource + ` AND version = $6 - 1 RETURNING version`
+		WHERE ` + ofSource + ` AND version = $6 - 1 AND ($11 = '' OR refresher = $11) RETURNING version`
 	if c.Version == 0 {
 		statement = `INSERT INTO credentials (user_id, provider, kind, sealed, key_id, version, identity, refused, expires_at, due_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (user_id, provider) DO NOTHING RETURNING version`
 	}
+	args := []any{c.User, c.Provider, c.Kind, c.Sealed, c.KeyID, c.Version + 1, c.Identity, c.Refused, stamp(c.ExpiresAt), stamp(c.DueAt)}
+	if c.Version != 0 {
+		args = append(args, c.Refresher)
+	}
 	var version int64
-	err := s.row(ctx, what, statement, []any{
-		c.User, c.Provider, c.Kind, c.Sealed, c.KeyID, c.Version + 1, c.Identity, c.Refused, stamp(c.ExpiresAt), stamp(c.DueAt),
-	}, &version)
+	err := s.row(ctx, what, statement, args, &version)
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, fail(store.ErrConflict, "%s", what)
 	}

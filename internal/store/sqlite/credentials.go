@@ -36,8 +36,8 @@ func (s *Store) PutCredential(ctx context.Context, c store.Credential) (int64, e
 	err := s.transact(ctx, func(ctx context.Context, w *writer) error {
 		now := s.now()
 		statement := `UPDATE credentials SET kind = ?, sealed = ?, key_id = ?, version = version + 1, identity = ?, refused = ?,
-			expires_at = ?, due_at = ?, refresher = '', refresher_until = NULL, updated_at = ? WHERE ` + ofSource + ` AND version = ?`
-		args := []any{c.Kind, c.Sealed, c.KeyID, c.Identity, c.Refused, stamp(c.ExpiresAt), stamp(c.DueAt), now, c.User, c.Provider, c.Version}
+			expires_at = ?, due_at = ?, refresher = '', refresher_until = NULL, updated_at = ? WHERE ` + ofSource + ` AND version = ? AND (? = '' OR refresher = ?)`
+		args := []any{c.Kind, c.Sealed, c.KeyID, c.Identity, c.Refused, stamp(c.ExpiresAt), stamp(c.DueAt), now, c.User, c.Provider, c.Version, c.Refresher, c.Refresher}
 		if c.Version == 0 {
 			statement = `INSERT INTO credentials (user_id, provider, kind, sealed, key_id, version, identity, refused, expires_at, due_at, created_at, updated_at)
 				VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, provider) DO NOTHING`

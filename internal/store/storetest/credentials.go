@@ -89,6 +89,10 @@ func credentialHold(e *env) {
 	c, err := e.s.Credential(e.ctx, alice)
 	e.ok(err)
 	e.same("noted", []any{c.Refresher, c.RefresherUntil.IsZero(), c.Version}, []any{"c", false, int64(1)})
+	c.Refresher = "b"
+	_, err = e.s.PutCredential(e.ctx, c)
+	e.is("written under a note that is another's", err, store.ErrConflict)
+	c.Refresher = "c"
 	c = e.keep(c)
 	e.same("the answer takes the note out", []any{c.Refresher, c.RefresherUntil.IsZero()}, []any{"", true})
 }
