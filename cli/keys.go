@@ -156,8 +156,10 @@ func (a *app) keysRotate() *cobra.Command {
 		Use:   "rotate",
 		Short: "Seal everything anew with the first key",
 		Long: `Seal everything anew with the first key, while daemons run. What was cut goes on
-when it is called again. Afterwards the other keys are no longer needed.`,
-		Example: "  syncd keys add && syncd keys rotate && syncd keys list",
+when it is called again. A daemon that was started before the key was added must be
+restarted first: it could not open what is sealed anew. Afterwards the other keys
+are no longer needed.`,
+		Example: "  syncd keys rotate\n  syncd keys list      the old key is no longer needed",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := a.load()

@@ -61,6 +61,9 @@ func TestMistakes(t *testing.T) {
 		{"an unknown way of signing", "scheme: header", "scheme: digest", "digest", "none of none, bearer, basic, header, query, oauth2"},
 		{"a key without a header", "auth: { scheme: header, name: X-Api-Key }", "auth: { scheme: header }", "{ scheme", "needs a name"},
 		{"a token in a header", "    query: { state: all }", "    headers: { Authorization: Bearer abc }", "Bearer abc", "belongs under auth: and credentials:"},
+		{"a header that can't be one", "    query: { state: all }", "    headers: { X Bad: a }", "a }", "can't be the name of a header"},
+		{"a header that is the transport's", "name: X-Api-Key", "name: Host", "Host", "can't be the header that carries a token"},
+		{"the body of a table", "    query: { state: all }", "    format: ndjson", "body.data", "an answer in ndjson is one list"},
 		{"a limit without a time", "{ requests: 100, per: 1m }", "{ requests: 100 }", "{ requests", "write it such as { requests: 100, per: 1m }"},
 		{"a URL for a path", "path: /teams\n", "path: https://other.example/teams\n", "https://other", "below base_url"},
 		{"parameters in the path", "path: /teams\n", "path: /teams?all=true\n", "/teams?all", "belong under query:"},
@@ -165,6 +168,29 @@ sources:
 	_, err := config.Parse(dir+"/syncd.yaml", []byte(cfg), onlyRest, nil)
 	if err == nil || !strings.Contains(err.Error(), "put base_url and auth under the provider desk") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The shorter spelling of a mapping stands for it alone.
+func TestAShorterSpelling(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/desk.yaml", right)
+	cfg := `store: sqlite:x.db
+providers:
+  desk:
+    connector: ./desk.yaml
+    schedule: "@daily"
+    options: { params: { team: a }, streams: { tickets: { paging: link, mark: changed } } }
+sources:
+  - { user: alice, provider: desk, credentials: { token: abc } }
+`
+	parsed, err := config.Parse(dir+"/syncd.yaml", []byte(cfg), onlyRest, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := parsed.Sources[0].Options.(*rest.Options).Lists["tickets"]
+	if got.Paging != (rest.Paging{By: "link"}) || got.Mark != (rest.Mark{Field: "changed"}) {
+		t.Errorf("paging %+v, mark %+v", got.Paging, got.Mark)
 	}
 }
 

@@ -121,8 +121,11 @@ func (a *api) checkAPI(o *Options) {
 			a.fault("auth", "name and prefix are for the scheme header (and name for query), not for %q", o.Auth.Scheme)
 		}
 	case "header", "query":
-		if o.Auth.Name == "" {
+		switch {
+		case o.Auth.Name == "":
 			a.fault("auth", "the scheme %s needs a name: which one carries the token", o.Auth.Scheme)
+		case o.Auth.Scheme == "header" && (!isHeader(o.Auth.Name) || slices.Contains([]string{"Host", "Content-Length", "Accept-Encoding", "Content-Type", "Accept"}, http.CanonicalHeaderKey(o.Auth.Name))):
+			a.fault("auth.name", "%q can't be the header that carries a token", clip(o.Auth.Name))
 		}
 		if o.Auth.Scheme == "query" && o.Auth.Prefix != "" {
 			a.fault("auth.prefix", "a query parameter has no prefix")
@@ -237,10 +240,19 @@ func (a *api) settings(option string, values map[string]string, known []string) 
 			a.fault(at, "this header can't be set here; what signs requests belongs under auth: and credentials:")
 		case name == "":
 			a.fault(option, "a name is empty")
+		case strings.HasSuffix(option, "headers") && !isHeader(name):
+			a.fault(at, "%q can't be the name of a header", clip(name))
 		}
 		out = append(out, setting{name, a.template(at, values[name], known)})
 	}
 	return out
+}
+
+// isHeader reports whether a text can be the name of a header (RFC 9110, 5.6.2).
+func isHeader(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	})
 }
 
 func (a *api) compileBody(l *list, at string, o Stream, known []string) {
@@ -400,7 +412,7 @@ func (a *api) compileSync(l *list, at string, o Stream) {
 	if o.Sync.Param == "" && !l.uses("sync") {
 		a.fault(at+".sync", "the token is sent nowhere: name a param, or use {{ sync }} in query or body")
 	}
-	l.sync.next = a.expression(at+".sync.next", o.Sync.Next, answerVariables)
+	l.sync.next = a.expression(at+".sync.next", o.Sync.Next, l.answerVariables())
 }
 
 // checkPromises refuses what can't be true together.

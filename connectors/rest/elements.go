@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clbanning/mxj/v2"
 
@@ -55,7 +57,7 @@ func read(format string, body []byte, steps []string, optional bool) (answer, er
 		a.elements, err = readTable(body)
 	case "xml":
 		if a.json, err = xmlToJSON(body); err == nil {
-			a.elements, err = readXML(a.json, steps)
+			a.elements, err = readXML(a.json, steps, optional)
 		}
 	default:
 		a.json = body
@@ -131,6 +133,9 @@ func readTable(body []byte) ([]element, error) {
 		return nil, err
 	}
 	for i, name := range header {
+		if !utf8.ValidString(name) {
+			return nil, fmt.Errorf("the name of the column %d is not UTF-8", i+1)
+		}
 		if name == "" || slices.Contains(header[:i], name) {
 			return nil, fmt.Errorf("the column %d is named %q, which is empty or taken", i+1, clip(name))
 		}
@@ -146,7 +151,9 @@ func readTable(body []byte) ([]element, error) {
 			return nil, err
 		}
 		e := element{raw: bytes.TrimSpace(body[start:r.InputOffset()])}
-		if len(row) != len(header) {
+		if !utf8.Valid(e.raw) {
+			e.err = syncd.Reject("invalid_utf8", "the row is not UTF-8")
+		} else if len(row) != len(header) {
 			e.err = syncd.Reject("wrong_field_count", "the row has %d fields, and the header has %d", len(row), len(header))
 		} else if e.data, err = object(header, row); err != nil {
 			return nil, err
@@ -178,21 +185,46 @@ func object(names, values []string) ([]byte, error) {
 // xmlToJSON makes JSON of XML: elements are fields, attributes are fields that
 // begin with -, a text beside them is #text, and all values are texts.
 func xmlToJSON(body []byte) ([]byte, error) {
-	m, err := mxj.NewMapXml(body, false)
+	r := bytes.NewReader(body)
+	m, err := mxj.NewMapXmlReader(r, false)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(map[string]any(m))
+	// What follows the root may be white space and comments, and no more.
+	rest := xml.NewDecoder(r)
+	for {
+		switch t, err := rest.Token(); t := t.(type) {
+		case nil:
+			if err != io.EOF {
+				return nil, err
+			}
+			return json.Marshal(map[string]any(m))
+		case xml.Comment, xml.ProcInst:
+		case xml.CharData:
+			if len(bytes.TrimSpace(t)) > 0 {
+				return nil, errors.New("there is text behind the root element")
+			}
+		default:
+			return nil, errors.New("there is a second root element")
+		}
+	}
 }
 
 // readXML returns the elements at steps: XML does not tell a list of one from
-// an element, and no element from an empty list.
-func readXML(body []byte, steps []string) ([]element, error) {
+// an element, and no element from an empty list. So the last step alone may be
+// missing: where one before it is, the answer is another than was expected.
+func readXML(body []byte, steps []string, optional bool) ([]element, error) {
 	value := body
-	for _, step := range steps {
+	for i, step := range steps {
 		var err error
-		if value, err = lookup(value, []string{step}); err != nil || len(value) == 0 || string(value) == `""` {
-			return nil, err // an element without content is a text of none
+		if value, err = lookup(value, []string{step}); err != nil {
+			return nil, err
+		}
+		if len(value) == 0 && i < len(steps)-1 && !optional {
+			return nil, fmt.Errorf("there is no element %q", step)
+		}
+		if len(value) == 0 || string(value) == `""` {
+			return nil, nil // an element without content is a text of none
 		}
 	}
 	if value[0] != '[' {

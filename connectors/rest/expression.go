@@ -33,7 +33,7 @@ type expression struct {
 }
 
 // banned are functions that would make two evaluations differ, or a number inexact.
-var banned = []string{"now", "float", "mean", "median", "fromJSON", "abs", "ceil", "floor", "round", "sum", "date", "timezone", "duration"}
+var banned = []string{"now", "float", "mean", "median", "fromJSON", "abs", "ceil", "floor", "round", "sum", "date", "timezone", "duration", "keys", "values", "toPairs"}
 
 // parseExpression checks an expression. known are the variables that there are; nil
 // allows all names (a record's fields).
@@ -157,6 +157,10 @@ func (v *inspection) Visit(n *ast.Node) {
 	case *ast.BuiltinNode:
 		if slices.Contains(banned, n.Name) {
 			v.err = fmt.Errorf("the function %s is not to be had here: asked again, an answer must come to the same, to the digit", n.Name)
+		}
+	case *ast.BinaryNode:
+		if n.Operator == "/" || n.Operator == "**" || n.Operator == "^" {
+			v.err = fmt.Errorf("%s is not to be had here: it may come to a number with a fraction, which would not be exact", n.Operator)
 		}
 	case *ast.FloatNode:
 		v.err = errors.New("numbers with a fraction are not to be had here: they would not be exact")

@@ -50,6 +50,8 @@ func TestExpressionsRefused(t *testing.T) {
 		"now()":         "function now is not to be had",
 		"float(a)":      "function float is not to be had",
 		"fromJSON(a).b": "function fromJSON is not to be had",
+		"a / 2":         "/ is not to be had",
+		"keys(a)":       "function keys is not to be had",
 		"a > 1.5":       "numbers with a fraction",
 		`a matches "("`: "missing closing )",
 		"b + a":         "there is no b here, only a, params",

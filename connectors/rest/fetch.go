@@ -114,8 +114,9 @@ func (r *reader) env(ctx context.Context, req syncd.Request) (map[string]any, er
 		env["sync"] = req.Sync
 	}
 	if req.Part != "" {
-		env["part"] = unescapePart(req.Part)
+		env["part"] = req.Part
 		if l.parent != nil {
+			env["part"] = unescapePart(req.Part)
 			if env["parent"], err = r.parentOf(ctx, req.Part); err != nil {
 				return nil, err
 			}

@@ -28,6 +28,9 @@ func newClock(format, zone string) (clock, string, error) {
 		c.format = "rfc3339"
 	case "rfc3339", "unix", "unix_ms", "integer":
 	default:
+		if strings.Contains(format, "MST") {
+			return c, "format", fmt.Errorf("%q reads a zone by its abbreviation, and those do not say how far from UTC it is: leave such marks out, or ask the provider for times with an offset", clip(format))
+		}
 		if !strings.Contains(format, "2006") {
 			return c, "format", fmt.Errorf("%q is none of %s, and no layout: that shows how the time 2006-01-02 15:04:05 is written", clip(format), formats)
 		}
@@ -103,7 +106,7 @@ func (c clock) parse(s string) (syncd.Mark, error) {
 	zone := c.zone
 	if zone == nil {
 		zone = time.UTC
-		if !strings.ContainsAny(c.format, "Z") && !strings.Contains(c.format, "-07") && !strings.Contains(c.format, "MST") {
+		if !strings.ContainsAny(c.format, "Z") && !strings.Contains(c.format, "-07") {
 			return 0, syncd.Reject("naive_timestamp", "time %q has no offset from UTC, and no zone is declared", clip(s))
 		}
 	}

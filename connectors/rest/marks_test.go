@@ -84,3 +84,11 @@ func TestSince(t *testing.T) {
 		t.Errorf("got %v, want 7", got)
 	}
 }
+
+func TestClocksRefused(t *testing.T) {
+	for _, format := range []string{"iso8601", "Mon, 02 Jan 2006 15:04:05 MST"} {
+		if _, option, err := newClock(format, ""); err == nil || option != "format" {
+			t.Errorf("%s: %s %v", format, option, err)
+		}
+	}
+}

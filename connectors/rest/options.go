@@ -135,7 +135,7 @@ type Mark struct {
 // UnmarshalYAML takes the field alone or a mapping.
 func (m *Mark) UnmarshalYAML(decode func(any) error) error {
 	type mapping Mark
-	return either(decode, &m.Field, (*mapping)(m))
+	return either(decode, (*mapping)(m), func(m *mapping) *string { return &m.Field })
 }
 
 // Spellings are values of the types that a Mark is decoded from.
@@ -153,7 +153,7 @@ type Since struct {
 // UnmarshalYAML takes the parameter alone or a mapping.
 func (s *Since) UnmarshalYAML(decode func(any) error) error {
 	type mapping Since
-	return either(decode, &s.Param, (*mapping)(s))
+	return either(decode, (*mapping)(s), func(s *mapping) *string { return &s.Param })
 }
 
 // Spellings are values of the types that a Since is decoded from.
@@ -173,7 +173,7 @@ type Paging struct {
 // UnmarshalYAML takes the kind alone or a mapping.
 func (p *Paging) UnmarshalYAML(decode func(any) error) error {
 	type mapping Paging
-	return either(decode, &p.By, (*mapping)(p))
+	return either(decode, (*mapping)(p), func(p *mapping) *string { return &p.By })
 }
 
 // Spellings are values of the types that a Paging is decoded from.
@@ -186,11 +186,14 @@ type Sync struct {
 	Next  string `yaml:"next" doc:"an expression over the last page for the token of the next walk"`
 }
 
-// either decodes a single text, or else a mapping.
-func either(decode func(any) error, text *string, mapping any) error {
+// either decodes a single text, which stands for a mapping with nothing else in
+// it, or else a mapping over what is there.
+func either[T any](decode func(any) error, mapping *T, text func(*T) *string) error {
 	var s string
 	if decode(&s) == nil {
-		*text = s
+		var alone T
+		*text(&alone) = s
+		*mapping = alone
 		return nil
 	}
 	return decode(mapping)

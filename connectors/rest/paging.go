@@ -24,6 +24,15 @@ type paging struct {
 // answerVariables are what expressions over an answer may use.
 var answerVariables = []string{"body", "headers", "status", "last", "count", "page", "size", "params", "part", "parent"}
 
+// answerVariables are those of the list's answers: lines and tables have no body
+// that is one value.
+func (l *list) answerVariables() []string {
+	if l.format == "csv" || l.format == "ndjson" {
+		return slices.DeleteFunc(slices.Clone(answerVariables), func(name string) bool { return name == "body" })
+	}
+	return answerVariables
+}
+
 func (a *api) compilePaging(l *list, at string, o Stream) {
 	p := o.Paging
 	at += ".paging"
@@ -35,10 +44,10 @@ func (a *api) compilePaging(l *list, at string, o Stream) {
 		l.paging.first = *p.First
 	}
 	if p.Next != "" {
-		l.paging.next = a.expression(at+".next", p.Next, answerVariables)
+		l.paging.next = a.expression(at+".next", p.Next, l.answerVariables())
 	}
 	if p.More != "" {
-		l.paging.more = a.expression(at+".more", p.More, answerVariables)
+		l.paging.more = a.expression(at+".more", p.More, l.answerVariables())
 	}
 	if p.SizeParam != "" && p.Size <= 0 {
 		a.fault(at+".size_param", "it needs size: how many records to ask for")
@@ -123,7 +132,11 @@ func (p paging) after(r *reply) (string, error) {
 	case "offset":
 		return p.count(r, len(r.elements))
 	case "link":
-		return r.response.NextLink()
+		next, err := r.response.NextLink()
+		if next == "" && err == nil && p.more != nil {
+			err = errors.New("the answer is not as expected: more is to come, but there is no link to it")
+		}
+		return next, err
 	case "cursor", "url":
 	default:
 		return "", nil
@@ -137,7 +150,7 @@ func (p paging) after(r *reply) (string, error) {
 		}
 	}
 	switch {
-	case token == "" && p.more != nil && byLast:
+	case token == "" && byLast && (p.more != nil || len(r.elements) > 0):
 		return "", errors.New("the answer is not as expected: more is to come, but there is no record to go on from")
 	case token == "" && p.more != nil:
 		return "", fmt.Errorf("the answer is not as expected: more is to come, but %s says not how to go on", clip(p.next.source))
@@ -147,11 +160,15 @@ func (p paging) after(r *reply) (string, error) {
 	return r.response.NextURL(token)
 }
 
-// count goes on by a number. Without a condition for more the first empty page
-// is the end: a page that is shorter than was asked for may only be the most
+// count goes on by a number. Where there is a condition for more it has been
+// met; else the first empty page is the end: a page that is shorter than was asked for may only be the most
 // that the provider gives.
 func (p paging) count(r *reply, step int) (string, error) {
-	if len(r.elements) == 0 {
+	switch {
+	case len(r.elements) > 0 || p.more != nil && step > 0:
+	case p.more != nil:
+		return "", errors.New("the answer is not as expected: more is to come, but the page is empty and says not how to go on")
+	default:
 		return "", nil
 	}
 	n, err := p.value(r.request.Page)

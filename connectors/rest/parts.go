@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -12,6 +13,9 @@ import (
 
 // escapePart names a part: by the id, in which a slash would not be allowed.
 var escapePart = strings.NewReplacer("%", "%25", "/", "%2F")
+
+// maxPart is how long the name of a part may be, in bytes.
+const maxPart = 256
 
 func unescapePart(part string) string {
 	id, err := url.PathUnescape(part)
@@ -34,6 +38,9 @@ func (r *reader) parts(ctx context.Context) ([]string, error) {
 	seen := map[string]bool{}
 	for req := (syncd.Request{}); ; {
 		page, err := parent.fetch(ctx, req)
+		if errors.Is(err, syncd.ErrNotModified) && req.Page == "" {
+			break // there is no such list, by a rule of its own
+		}
 		if err != nil {
 			return nil, fmt.Errorf("for each of %s: %w", r.list.parent.name, err)
 		}
@@ -43,7 +50,7 @@ func (r *reader) parts(ctx context.Context) ([]string, error) {
 				continue
 			}
 			part := escapePart.Replace(record.ID)
-			if parents[part] != nil {
+			if parents[part] != nil || len(part) > maxPart { // that is set aside in its own stream, too
 				continue
 			}
 			if parents[part], err = some(record.Data, r.list.wanted); err != nil {

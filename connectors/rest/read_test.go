@@ -220,6 +220,8 @@ func TestFormats(t *testing.T) {
 			{"1", `{"id":1}`, false}, {"2", `{"id": 2 }`, false}, {"", "", true}, {"3", `{"id":3}`, false}}},
 		"csv": {Stream{Format: "csv"}, "\xef\xbb\xbfid,name\n1,\"a, \"\"b\"\"\"\n2\n3,<é>\n", []row{
 			{"1", `{"id":"1","name":"a, \"b\""}`, false}, {"", "", true}, {"3", `{"id":"3","name":"\u003cé\u003e"}`, false}}},
+		"csv with bytes that are not UTF-8": {Stream{Format: "csv"}, "id\nM\xfcller\nM\xf6ller\n3\n", []row{{"", "", true}, {"", "", true}, {"3", `{"id":"3"}`, false}}},
+		"xml with a comment behind it":      {Stream{Format: "xml", Records: "body.list.item", ID: Key{"n"}}, "<list><item><n>1</n></item></list>\n<!-- end -->\n", []row{{"1", `{"n":"1"}`, false}}},
 		"xml": {Stream{Format: "xml", Records: "body.list.item", ID: Key{`$env["-key"]`}}, `<?xml version="1.0"?><list><item key="a"><n>1.50</n></item><item key="b"/></list>`, []row{
 			{"a", `{"-key":"a","n":"1.50"}`, false}, {"b", `{"-key":"b"}`, false}}},
 		"xml with one":          {Stream{Format: "xml", Records: "body.list.item", ID: Key{"n"}}, `<list><item><n>1</n></item></list>`, []row{{"1", `{"n":"1"}`, false}}},
@@ -273,6 +275,16 @@ func TestBadAnswers(t *testing.T) {
 			`{"items": [{"id":1}], "next": [1]}`, "body.next: it comes to a list"},
 		"more, and nothing to go on from": {Stream{Records: "body.items", Paging: Paging{By: "cursor", Param: "c", Next: "last.id", More: "body.more"}},
 			`{"items": [], "more": true}`, "no record to go on from"},
+		"XML of another kind": {Stream{Format: "xml", Records: "body.list.item"}, `<error>session expired</error>`, `no element "list"`},
+		"XML and then text":   {Stream{Format: "xml", Records: "body.list.item"}, `<list/> junk`, "behind the root"},
+		"XML with two roots":  {Stream{Format: "xml", Records: "body.list.item"}, `<list/><list/>`, "second root"},
+		"none to go on from": {Stream{Records: "body.items", Paging: Paging{By: "cursor", Param: "c", Next: "last.id"}},
+			`{"items": [null, {"id": {}}]}`, "no record to go on from"},
+		"more, and no link": {Stream{Records: "body.items", Paging: Paging{By: "link", More: "body.more"}},
+			`{"items": [{"id":1}], "more": true}`, "no link to it"},
+		"more, and no offset": {Stream{Records: "body.items", Paging: Paging{By: "offset", Param: "o", More: "body.more"}},
+			`{"items": [], "more": true}`, "says not how to go on"},
+		"a header that is not UTF-8": {Stream{Format: "csv"}, "id,n\xe4me\n1,2\n", "not UTF-8"},
 		"more, and no token": {Stream{Records: "body.items", Paging: Paging{By: "cursor", Param: "c", Next: "body.next", More: "body.more"}},
 			`{"items": [{"id":1}], "more": true, "next": null}`, "body.next says not how to go on"},
 		"another origin": {Stream{Records: "body.items", Paging: Paging{By: "url", Next: "body.next"}},
@@ -382,6 +394,19 @@ func TestParents(t *testing.T) {
 	}
 	if parts, err := streams["tags"].Parts(t.Context()); err != nil || strings.Join(parts, " ") != "a b" {
 		t.Errorf("got %v, %v", parts, err)
+	}
+}
+
+// A page that the provider has filtered to nothing is not the end where it says
+// that there is more.
+func TestAnEmptyPageInTheMiddle(t *testing.T) {
+	n := 0
+	s := one(t, Stream{Path: "/items", Records: "body.items", Paging: Paging{By: "page", Param: "p", More: "body.more"}}, func(w http.ResponseWriter, r *http.Request) {
+		n++
+		fmt.Fprintf(w, `{"items": [%s], "more": %v}`, map[int]string{1: `{"id":1}`, 3: `{"id":3}`}[n], n < 3)
+	})
+	if ids, _ := walk(t, s, syncd.Request{}); strings.Join(ids, " ") != "1 3" {
+		t.Errorf("got %q", ids)
 	}
 }
 
@@ -521,7 +546,8 @@ func TestSettings(t *testing.T) {
 		"the mark":   {func(s Stream) Stream { s.Mark.Format = "unix"; return s }, "a"},
 		"the path":   {func(s Stream) Stream { s.Path = "/other"; return s }, "a b"},
 		"overlap":    {func(s Stream) Stream { s.Overlap = 1; return s }, ""},
-		"the paging": {func(s Stream) Stream { s.Paging = Paging{By: "page", Param: "p"}; return s }, ""},
+		"the paging": {func(s Stream) Stream { s.Paging = Paging{By: "page", Param: "p"}; return s }, "a"},
+		"the size":   {func(s Stream) Stream { s.Paging.Size, s.Paging.SizeParam = 5, "n"; return s }, ""},
 		"an error":   {func(s Stream) Stream { s.Errors = []ErrorRule{{Status: 410, As: "resync"}}; return s }, ""},
 	} {
 		is := settings(func(o *Options) { o.Lists["a"] = c.change(o.Lists["a"]) })

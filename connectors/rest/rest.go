@@ -125,17 +125,21 @@ func (l *list) stream(c *syncd.Client, o Stream) syncd.Stream {
 	return s
 }
 
-// settings identify what decides the content of a list. How it is paged, how
-// late changes are and what errors mean do not: they can be set differently
-// without reading everything again. Fields that are added leave zero values out.
+// settings identify what decides the content of a list, how it goes on included:
+// a list that was not followed to its end is to be read again. How many records
+// are asked for at once, how late changes are and what errors mean can be set
+// differently without reading everything again. Fields that are added leave zero values out.
 func (l *list) settings(o Stream) string {
 	content := struct {
 		Path, Body, Format, Records, Deleted, Keep string
 		Query, Headers                             map[string]string
 		ID                                         Key
 		Mark                                       Mark
+		Paging                                     Paging
+		Order                                      string
 		Parent                                     string `json:",omitzero"`
-	}{o.Path, o.Body, o.Format, o.Records, o.Deleted, o.Keep, o.Query, o.Headers, o.ID, o.Mark, ""}
+	}{o.Path, o.Body, o.Format, o.Records, o.Deleted, o.Keep, o.Query, o.Headers, o.ID, o.Mark, o.Paging, o.Order, ""}
+	content.Paging.Size, content.Paging.SizeParam = 0, ""
 	if l.parent != nil {
 		content.Parent = l.parent.name + " " + l.parent.path.source + " " + fmt.Sprint(l.wanted)
 	}

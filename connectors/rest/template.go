@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -87,7 +88,7 @@ func inPath(value string) (string, error) {
 	steps := strings.Split(value, "/")
 	for i, s := range steps {
 		if s == "" || s == "." || s == ".." {
-			return "", fmt.Errorf("the value %q can't be part of a path", clip(value))
+			return "", errors.New("its value can't be part of a path: it is empty, or has a step that is empty or leads elsewhere")
 		}
 		steps[i] = url.PathEscape(s)
 	}

@@ -172,6 +172,9 @@ func (l *loader) scrub(text string, p *provider, own *subtree) string {
 			walk(t.node, 0)
 		}
 	}
+	if n := p.file.node(); n != nil {
+		walk(n, 0)
+	}
 	if shown {
 		return "a value that comes from a variable is refused by the connector " + p.Connector.Name
 	}

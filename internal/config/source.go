@@ -178,6 +178,10 @@ func (l *loader) describesAlike(p *provider, s *sourceShape, decoded syncd.Optio
 		l.optionsError(p, &s.Options, s.Options.node, err)
 		return false
 	}
+	if api.Rate.App != p.Connector.Rate.App || api.Rate.User != p.Connector.Rate.User {
+		l.add(s.Options.key, "options: the provider's limits hold for all its sources", "put rate and user_rate under the provider "+clip(p.Name))
+		return false
+	}
 	if api.BaseURL != p.Connector.BaseURL || !reflect.DeepEqual(api.Auth, p.Connector.Auth) {
 		l.add(s.Options.key, "options: where requests go and how they are signed is the provider's to say", "put base_url and auth under the provider "+clip(p.Name))
 		return false
