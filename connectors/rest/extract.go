@@ -62,7 +62,9 @@ func (x *extraction) record(e element) (r syncd.Record, keep bool) {
 		err = v.fill(&r)
 	}
 	if err != nil {
-		r.Err = asReject(err)
+		// What it was made of says less than what was made of it: a row alone does
+		// not tell its columns.
+		r.Err, r.Raw = asReject(err), nil
 	}
 	return r, true
 }

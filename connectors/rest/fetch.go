@@ -31,6 +31,9 @@ func (r *reader) fetch(ctx context.Context, req syncd.Request) (syncd.Page, erro
 		return syncd.Page{}, err
 	}
 	reply, err := r.ask(ctx, req, env)
+	if errors.Is(err, syncd.ErrNotModified) && req.Page != "" {
+		return syncd.Page{}, errors.New("in the middle of the list the provider answers that nothing is new: is that a rule for its end? Say by paging.more where it ends")
+	}
 	if err != nil {
 		return syncd.Page{}, err
 	}
@@ -210,7 +213,11 @@ func (l *list) parameters(env map[string]any) (url.Values, error) {
 
 // replay implements syncd.Stream.Replay.
 func (l *list) replay(_ context.Context, raw []byte) (syncd.Record, error) {
-	record, keep := l.extract.record(element{data: bytes.TrimSpace(raw)})
+	raw = bytes.TrimSpace(raw)
+	if l.format == "csv" && !bytes.HasPrefix(raw, []byte("{")) {
+		return syncd.Record{}, errors.New("a row alone does not tell its columns: give it as a JSON object of texts, such as {\"id\": \"1\"}")
+	}
+	record, keep := l.extract.record(element{data: raw})
 	if !keep {
 		return record, fmt.Errorf("the condition keep is not met: it is no record of the stream %s", l.name)
 	}

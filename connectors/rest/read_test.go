@@ -355,6 +355,36 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// Nothing is new at the beginning of a list, and not in its middle.
+func TestNotModifiedInTheMiddle(t *testing.T) {
+	s := one(t, Stream{Path: "/items", Paging: Paging{By: "page", Param: "p"}, Errors: []ErrorRule{{Status: 404, As: "not_modified"}}}, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(404)
+	})
+	if _, err := s.Fetch(t.Context(), syncd.Request{}); !errors.Is(err, syncd.ErrNotModified) {
+		t.Errorf("first page: %v", err)
+	}
+	if _, err := s.Fetch(t.Context(), syncd.Request{Page: "2"}); err == nil || errors.Is(err, syncd.ErrNotModified) {
+		t.Errorf("later page: %v", err)
+	}
+}
+
+// A row without an id is set aside as what it was read as, and can be given so.
+func TestReplayOfARow(t *testing.T) {
+	s := one(t, Stream{Path: "/items", Format: "csv", Mark: Mark{Field: "at", Format: "unix"}}, func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "id,at\n1,soon\n")
+	})
+	page, err := s.Fetch(t.Context(), syncd.Request{})
+	if err != nil || page.Records[0].Err == nil || page.Records[0].Raw != nil || string(page.Records[0].Data) != `{"id":"1","at":"soon"}` {
+		t.Fatalf("got %+v, %v", page, err)
+	}
+	if r, err := s.Replay(t.Context(), []byte(`{"id":"1","at":"60"}`)); err != nil || r.Err != nil || r.Mark != syncd.UnixSeconds(60) {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if _, err := s.Replay(t.Context(), []byte("1,60")); err == nil || !strings.Contains(err.Error(), "JSON object") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestParents(t *testing.T) {
 	o := &Options{Lists: map[string]Stream{
 		"repos":  {Path: "/repos", Deleted: "gone", Paging: Paging{By: "page", Param: "p"}},

@@ -117,6 +117,17 @@ func CreateKeys(path string, now time.Time) (*Keyring, error) {
 // AddKey writes a new key to the top of a file, so that it seals from now on,
 // and returns the keys.
 func AddKey(path string, now time.Time) (*Keyring, error) {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, fmt.Errorf("keys: %w", err)
+	}
+	// Two that add at once would each write without the other's.
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("keys: another key is being added (else delete the file): %w", err)
+	}
+	defer os.Remove(lock.Name())
+	defer lock.Close()
 	if _, err := LoadKeys(path); err != nil {
 		return nil, err
 	}

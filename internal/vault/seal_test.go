@@ -117,6 +117,15 @@ func TestKeysInAFile(t *testing.T) {
 	if err != nil || len(two.IDs()) != 2 || two.Active() == one.Active() || !two.Has(one.Active()) {
 		t.Fatal(two, err)
 	}
+	if err := os.WriteFile(path+".lock", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := AddKey(path, today); err == nil || !strings.Contains(err.Error(), "another key is being added") {
+		t.Errorf("two add at once: %v", err)
+	}
+	if err := os.Remove(path + ".lock"); err != nil {
+		t.Fatal(err)
+	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %s, %v", info.Mode(), err)
