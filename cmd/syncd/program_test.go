@@ -159,7 +159,7 @@ func TestCommandLineErrors(t *testing.T) {
 		{2, "next --timezone Nope/Nope --schedule @daily", "Nope/Nope"},
 		{2, "next -n 0", "-n 0"},
 		{2, "next --from yesterday", "--from"},
-		{2, "connectors show gitlub", "csv, github, "},
+		{2, "connectors show gitlub", "github, gitlab, "},
 	} {
 		s.has(s.run(tt.code, strings.Fields(tt.args)...), tt.said)
 	}
