@@ -1,6 +1,8 @@
 package cursor
 
 import (
+	"time"
+
 	"github.com/syncdhq/syncd"
 )
 
@@ -93,6 +95,19 @@ func finish(s State, stream syncd.Stream, sync string) State {
 		s.FullAt = w.Began
 	}
 	s.Walk = nil
+	return s
+}
+
+// Unswept returns the state to store with the last page of a walk that goes on
+// to delete by absence, until that is done: a process that dies in between has
+// read everything and deleted nothing. The next walk reads everything once more.
+// full is when a walk over everything was finished before this one.
+func Unswept(s State, stream syncd.Stream, full time.Time) State {
+	if stream.Snapshot {
+		s.Sync = ""
+	}
+	s.FullAt = full
+	s.Walk = &Walk{Full: true, Again: true}
 	return s
 }
 

@@ -48,6 +48,8 @@ type Walk struct {
 	Partial bool `json:"partial,omitempty"` // records were set aside
 	Changed bool `json:"changed,omitempty"` // the settings are not those of the walk before
 
+	Again bool `json:"again,omitempty"` // it was read to its end, and is to be read from its start
+
 	Resync bool `json:"resync,omitempty"` // the provider asked for it: what it deleted was told nowhere else
 }
 
@@ -89,7 +91,8 @@ func Begin(s State, stream syncd.Stream, o Options) State {
 		s = State{}
 	}
 	s.Version, s.Settings, s.Round = stream.Version, o.Settings, o.Round
-	if s.Walk != nil && (s.Walk.Full || !o.Full) {
+	again := s.Walk != nil && s.Walk.Again
+	if s.Walk != nil && !again && (s.Walk.Full || !o.Full) {
 		w := *s.Walk
 		w.Cut = true // what moved in between was not seen
 		s.Walk = &w
@@ -97,7 +100,7 @@ func Begin(s State, stream syncd.Stream, o Options) State {
 	}
 	s.Walk = &Walk{
 		Began:   o.Now,
-		Full:    o.Full || s.Watermark == 0 && s.Sync == "",
+		Full:    o.Full || again || s.Watermark == 0 && s.Sync == "",
 		Base:    s.Watermark,
 		Changed: changed,
 	}

@@ -23,7 +23,11 @@ func (w *walk) commit(ctx context.Context, group []leg) error {
 			pages++
 		}
 	}
-	batch, state := ingest.Merge(w.stream, batches), group[len(group)-1].state
+	last := group[len(group)-1]
+	batch, state := ingest.Merge(w.stream, batches), last.state
+	if w.sweepsAfter(last.step) {
+		state = cursor.Unswept(state, w.stream, w.fullAt)
+	}
 	cursors := []store.Cursor{w.cursor(w.at, state.String(), state.Watermark)}
 	tripped := w.tripped(batch)
 	if tripped {
@@ -123,11 +127,29 @@ func orStart(m syncd.Mark, stream syncd.Stream) string {
 	return m.Format(stream.Sequence)
 }
 
-// sweep deletes by absence what the walk has proved to be gone.
-func (w *walk) sweep(ctx context.Context, step cursor.Step) error {
-	if w.listing == nil || !step.Proved {
+// sweepsAfter reports whether the walk deletes by absence after a step.
+func (w *walk) sweepsAfter(step cursor.Step) bool { return w.listing != nil && step.Proved }
+
+// sweep deletes by absence what the walk has proved to be gone, and then says
+// in the cursor that it has been done.
+func (w *walk) sweep(ctx context.Context, last leg) error {
+	if !w.sweepsAfter(last.step) {
 		return nil
 	}
+	if err := w.deleteAbsent(ctx); err != nil {
+		return err
+	}
+	_, err := w.Writer.Commit(ctx, w.Lease, ingest.Commit{
+		Stream: w.stream, Part: w.at.part, Cursors: []store.Cursor{w.cursor(w.at, last.state.String(), last.state.Watermark)},
+		Progress: store.Progress{RunID: w.RunID},
+	})
+	if err == nil {
+		w.cursors[w.at] = last.state
+	}
+	return err
+}
+
+func (w *walk) deleteAbsent(ctx context.Context) error {
 	if w.stream.Order == syncd.Descending {
 		settled, err := w.lookAtTop(ctx)
 		if err != nil {
