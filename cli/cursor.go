@@ -172,6 +172,9 @@ func underWay(c store.Cursor, now time.Time) string {
 	case s.Walk == nil:
 		return "-"
 	}
+	if s.Walk.Again {
+		return "read to its end, begun " + ago(s.Walk.Began, now) + ", what is gone not deleted yet"
+	}
 	said := "under way"
 	if s.Walk.Full {
 		said = "reading everything"

@@ -34,6 +34,15 @@ func threeCursors() []store.Cursor {
 	}
 }
 
+func TestCursorShowOwedDeletions(t *testing.T) {
+	w := filledWorld(t)
+	began := time.Now().Add(-3 * time.Minute)
+	w.ran(past{key: alice, outcome: done(), cursors: []store.Cursor{
+		read("orders", cursor.State{Walk: &cursor.Walk{Began: began, Full: true, Again: true}}),
+	}})
+	contains(t, w.run(exitDone, "cursor", "show", "alice", "shop"), "read to its end, begun 3m ago, what is gone not deleted yet")
+}
+
 func TestCursorShow(t *testing.T) {
 	w := filledWorld(t)
 	contains(t, w.run(exitDone, "cursor", "show", "alice", "shop"), "nothing has been read yet")

@@ -1,8 +1,6 @@
 package cursor
 
 import (
-	"time"
-
 	"github.com/syncdhq/syncd"
 )
 
@@ -14,6 +12,11 @@ type Step struct {
 	Owed   bool // Done, but deletions that the provider told nowhere else were not seen
 	Broken bool // the stream just broke its promise of order
 	Future int  // records dated later than the page was asked for
+
+	// Unswept is what to store in the place of State where Proved, until what
+	// the walk did not list is deleted: a process that dies in between has read
+	// everything and deleted nothing. The next walk reads everything once more.
+	Unswept State
 }
 
 // farFuture is how much later than its page was asked for a record must be
@@ -62,7 +65,13 @@ func Advance(s State, stream syncd.Stream, page syncd.Page, asked syncd.Mark, re
 	if step.Done {
 		step.Proved = w.proves(stream)
 		step.Owed = w.Resync && !step.Proved
-		s = finish(s, stream, page.Sync)
+		step.State = finish(s, stream, page.Sync)
+		if step.Proved {
+			step.Unswept = step.State
+			step.Unswept.FullAt = s.FullAt
+			step.Unswept.Walk = &Walk{Began: w.Began, Full: true, Again: true}
+		}
+		return step
 	}
 	step.State = s
 	return step
@@ -95,19 +104,6 @@ func finish(s State, stream syncd.Stream, sync string) State {
 		s.FullAt = w.Began
 	}
 	s.Walk = nil
-	return s
-}
-
-// Unswept returns the state to store with the last page of a walk that goes on
-// to delete by absence, until that is done: a process that dies in between has
-// read everything and deleted nothing. The next walk reads everything once more.
-// full is when a walk over everything was finished before this one.
-func Unswept(s State, stream syncd.Stream, full time.Time) State {
-	if stream.Snapshot {
-		s.Sync = ""
-	}
-	s.FullAt = full
-	s.Walk = &Walk{Full: true, Again: true}
 	return s
 }
 

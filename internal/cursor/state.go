@@ -48,7 +48,7 @@ type Walk struct {
 	Partial bool `json:"partial,omitempty"` // records were set aside
 	Changed bool `json:"changed,omitempty"` // the settings are not those of the walk before
 
-	Again bool `json:"again,omitempty"` // it was read to its end, and is to be read from its start
+	Again bool `json:"again,omitempty"` // it was read to its end, but its deletions are owed: it starts anew
 
 	Resync bool `json:"resync,omitempty"` // the provider asked for it: what it deleted was told nowhere else
 }

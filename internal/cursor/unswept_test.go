@@ -8,24 +8,44 @@ import (
 )
 
 // A process that dies between a walk's last page and its deletions reads
-// everything once more, also where it was not asked for a full walk.
+// everything once more, also where no full walk is asked for.
 func TestUnsweptIsReadOnceMore(t *testing.T) {
-	full := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	for _, stream := range []syncd.Stream{{Name: "rows", Snapshot: true}, {Name: "issues"}} {
-		done := State{Sync: "etag-2", Watermark: 42, FullAt: full.AddDate(0, 0, 1)}
-		if stream.Snapshot {
-			done.Watermark = 0
-		}
-		stored := Unswept(done, stream, full)
-		if !stored.FullAt.Equal(full) {
-			t.Errorf("%s: the time of the last full walk is %v, want %v", stream.Name, stored.FullAt, full)
-		}
-		if stream.Snapshot && stored.Sync != "" {
-			t.Errorf("%s: a snapshot kept the mark %q, by which the provider answers that nothing changed", stream.Name, stored.Sync)
-		}
-		next := Begin(stored, stream, Options{Now: full.AddDate(0, 0, 2)})
-		if w := next.Walk; w == nil || !w.Full || w.Cut || w.Again {
-			t.Errorf("%s: the next walk is %+v, want a full one from its start", stream.Name, next.Walk)
-		}
+	before := noon.Add(-time.Hour) // the last walk over everything whose deletions were done
+	for _, tt := range []struct {
+		name   string
+		stream syncd.Stream
+		from   State
+		full   bool
+	}{
+		{"the first", unordered, State{}, false},
+		{"full", descending, State{Watermark: at("09:00:00"), FullAt: before}, true},
+		{"snapshot", snapshot, State{Sync: "etag-1", FullAt: before}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := Begin(tt.from, tt.stream, Options{Full: tt.full, Now: noon})
+			last := page("", "10:00:00")
+			last.Sync = "etag-2"
+			step := Advance(s, tt.stream, last, syncd.At(noon), false)
+			if !step.Proved {
+				t.Fatal("the walk does not prove what is gone")
+			}
+			stored := step.Unswept
+			if !stored.FullAt.Equal(tt.from.FullAt) {
+				t.Errorf("the last full walk is of %v, want %v", stored.FullAt, tt.from.FullAt)
+			}
+			if !stored.Walk.Began.Equal(noon) {
+				t.Errorf("the walk began at %v, want %v", stored.Walk.Began, noon)
+			}
+			next := Begin(stored, tt.stream, Options{Now: noon.Add(time.Minute)})
+			if w := next.Walk; !w.Full || w.Cut || w.Again {
+				t.Errorf("the next walk is %+v, want a full one from its start", w)
+			}
+			if got := Next(next, ""); got != (syncd.Request{}) {
+				t.Errorf("the next request is %+v, want one for everything", got)
+			}
+			if again := Advance(next, tt.stream, last, syncd.At(noon), false); !again.Proved || again.State.Walk != nil || again.State.Sync != "etag-2" {
+				t.Errorf("the next walk ends as %+v, want it to prove and to end", again)
+			}
+		})
 	}
 }

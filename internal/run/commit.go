@@ -26,7 +26,7 @@ func (w *walk) commit(ctx context.Context, group []leg) error {
 	last := group[len(group)-1]
 	batch, state := ingest.Merge(w.stream, batches), last.state
 	if w.sweepsAfter(last.step) {
-		state = cursor.Unswept(state, w.stream, w.fullAt)
+		state = last.step.Unswept
 	}
 	cursors := []store.Cursor{w.cursor(w.at, state.String(), state.Watermark)}
 	tripped := w.tripped(batch)
@@ -128,7 +128,7 @@ func orStart(m syncd.Mark, stream syncd.Stream) string {
 }
 
 // sweepsAfter reports whether the walk deletes by absence after a step.
-func (w *walk) sweepsAfter(step cursor.Step) bool { return w.listing != nil && step.Proved }
+func (w *walk) sweepsAfter(step cursor.Step) bool { return w.sweeps() && step.Proved }
 
 // sweep deletes by absence what the walk has proved to be gone, and then says
 // in the cursor that it has been done.

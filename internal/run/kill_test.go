@@ -54,9 +54,12 @@ func (c *cutter) Update(ctx context.Context, l store.Lease, f func(context.Conte
 	return err
 }
 
-// cut runs the source once, killed at its nth transaction, and reports whether
-// it came to that.
-func (r *rig) cut(n int, before bool) bool {
+// never is the number of a transaction that no run comes to.
+const never = 1 << 20
+
+// cut runs the source once, killed at its nth transaction, and returns how many
+// it came to.
+func (r *rig) cut(n int, before bool) int {
 	r.t.Helper()
 	ctx, kill := context.WithCancel(r.t.Context())
 	defer kill()
@@ -64,7 +67,7 @@ func (r *rig) cut(n int, before bool) bool {
 	r.pages, r.ctx, r.lossy = c, ctx, true
 	r.run()
 	r.pages, r.ctx, r.lossy = nil, nil, false
-	return c.count >= n
+	return c.count
 }
 
 // counted is the sum of all runs in the log.
@@ -165,7 +168,7 @@ func killEverywhere(t *testing.T, s store.Store, kind syncd.Stream, parts, befor
 	n := 1
 	for ; ; n++ {
 		r := begin()
-		came := r.cut(n, before)
+		came := r.cut(n, before) >= n
 		for runs := 0; r.run().State != store.Done; runs++ {
 			if runs > 5 {
 				t.Fatalf("killed at transaction %d: it does not end", n)

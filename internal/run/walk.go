@@ -21,7 +21,6 @@ type walk struct {
 	listing *ingest.Listing // what was listed, where absence matters
 	fresh   bool            // nothing of it was stored when it began
 	began   time.Time
-	fullAt  time.Time // when a walk over everything was finished before
 
 	load *load // of the pages that were fetched and are not committed yet
 
@@ -77,7 +76,7 @@ func (o *one) walk(ctx context.Context, stream syncd.Stream, at place) error {
 	if err != nil {
 		return err
 	}
-	w := &walk{one: o, stream: stream, at: at, guard: cursor.NewGuard(), load: newLoad(), ahead: state, fresh: empty, began: state.Walk.Began, fullAt: stored.FullAt}
+	w := &walk{one: o, stream: stream, at: at, guard: cursor.NewGuard(), load: newLoad(), ahead: state, fresh: empty, began: state.Walk.Began}
 	if w.sweeps() && (stream.Snapshot || state.Walk.Full) {
 		w.listing = ingest.NewListing()
 	}
