@@ -173,7 +173,7 @@ func underWay(c store.Cursor, now time.Time) string {
 		return "-"
 	}
 	if s.Walk.Again {
-		return "read to its end, begun " + ago(s.Walk.Began, now) + ", what is gone not deleted yet"
+		return "ended, begun " + ago(s.Walk.Began, now) + ", what is gone is not deleted yet"
 	}
 	said := "under way"
 	if s.Walk.Full {

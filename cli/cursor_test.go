@@ -40,7 +40,7 @@ func TestCursorShowOwedDeletions(t *testing.T) {
 	w.ran(past{key: alice, outcome: done(), cursors: []store.Cursor{
 		read("orders", cursor.State{Walk: &cursor.Walk{Began: began, Full: true, Again: true}}),
 	}})
-	contains(t, w.run(exitDone, "cursor", "show", "alice", "shop"), "read to its end, begun 3m ago, what is gone not deleted yet")
+	contains(t, w.run(exitDone, "cursor", "show", "alice", "shop"), "ended, begun 3m ago, what is gone is not deleted yet")
 }
 
 func TestCursorShow(t *testing.T) {

@@ -69,7 +69,7 @@ func Advance(s State, stream syncd.Stream, page syncd.Page, asked syncd.Mark, re
 		if step.Proved {
 			step.Unswept = step.State
 			step.Unswept.FullAt = s.FullAt
-			step.Unswept.Walk = &Walk{Began: w.Began, Full: true, Again: true}
+			step.Unswept.Walk = w.owing()
 		}
 		return step
 	}

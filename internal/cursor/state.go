@@ -48,9 +48,9 @@ type Walk struct {
 	Partial bool `json:"partial,omitempty"` // records were set aside
 	Changed bool `json:"changed,omitempty"` // the settings are not those of the walk before
 
-	Again bool `json:"again,omitempty"` // it was read to its end, but its deletions are owed: it starts anew
+	Again bool `json:"again,omitempty"` // it has ended, but its deletions are owed: another follows from the start
 
-	Resync bool `json:"resync,omitempty"` // the provider asked for it: what it deleted was told nowhere else
+	Resync bool `json:"resync,omitempty"` // the provider asked for it, or deletions were owed: they were told nowhere else
 }
 
 // Parse reads a stored State. The empty text is the zero State.
@@ -103,6 +103,7 @@ func Begin(s State, stream syncd.Stream, o Options) State {
 		Full:    o.Full || again || s.Watermark == 0 && s.Sync == "",
 		Base:    s.Watermark,
 		Changed: changed,
+		Resync:  again,
 	}
 	s.Walk.Since = start(s, stream)
 	return s
@@ -153,11 +154,20 @@ func Resync(s State) State {
 	return s
 }
 
-// Unchanged ends the walk as one that found nothing new.
+// Unchanged ends the walk as one that found nothing new. What the provider owes
+// since it asked for everything to be read anew, it still owes.
 func Unchanged(s State) State {
+	if s.Walk.Resync {
+		s.Walk = s.Walk.owing()
+		return s
+	}
 	s.Walk = nil
 	return s
 }
+
+// owing is a walk that has ended while its deletions are owed: another follows
+// it from the start.
+func (w *Walk) owing() *Walk { return &Walk{Began: w.Began, Full: true, Again: true} }
 
 // proves reports whether the walk's end proves that what it did not list is gone.
 func (w *Walk) proves(stream syncd.Stream) bool {

@@ -49,3 +49,21 @@ func TestUnsweptIsReadOnceMore(t *testing.T) {
 		})
 	}
 }
+
+// A provider that asks for everything to be read anew, and then says that
+// nothing has changed (a calendar whose token is lost and which is away), has
+// told nobody what it deleted: the next walk reads everything.
+func TestUnchangedAfterResyncOwesDeletions(t *testing.T) {
+	s := Begin(State{Watermark: at("09:00:00"), Sync: "token"}, unordered, Options{Now: noon})
+	s = Unchanged(Resync(s))
+	next := Begin(s, unordered, Options{Now: noon.Add(time.Hour)})
+	if w := next.Walk; !w.Full || w.Cut || w.Again || Next(next, "") != (syncd.Request{}) {
+		t.Errorf("the next walk is %+v, want a full one from its start", w)
+	}
+	if again := Unchanged(next); again.Walk == nil {
+		t.Error("a walk that found nothing new either has ended what was owed")
+	}
+	if end := Advance(next, unordered, page("", "10:00:00"), syncd.At(noon), false); !end.Proved || end.State.Walk != nil {
+		t.Errorf("the next walk ends as %+v, want it to prove what is gone", end)
+	}
+}

@@ -100,7 +100,7 @@ func (w *walk) remark(l leg) {
 		w.note("%s: records did not come in %s order as the connector promises, the list was read by its tokens", w.at, w.stream.Order)
 	}
 	if l.step.Owed && w.sweeps() {
-		w.note("%s: the provider asked for a new read, which was not whole: what it deleted meanwhile is not known until everything is read again: syncd sync %s --full", w.at, w.Lease.Key)
+		w.note("%s: everything had to be read anew, and that was not whole: what the provider deleted meanwhile is not known until everything is read again: syncd sync %s --full", w.at, w.Lease.Key)
 	}
 	if l.step.Future > 0 {
 		w.note("%s: %d records are dated in the future", w.at, l.step.Future)
