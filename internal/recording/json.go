@@ -1,5 +1,7 @@
 package recording
 
+import "bytes"
+
 // A walk finds the secrets of a JSON text, which is valid.
 type walk struct {
 	scrub *Scrubber
@@ -13,6 +15,7 @@ type place int
 
 const (
 	open   place = iota // nothing secret
+	listed              // the plural of a secret name: strings alone are, since counts and lists of objects have such names too
 	direct              // a secret name
 	below               // an object or array that a secret name has
 )
@@ -56,6 +59,7 @@ func (w *walk) value(i int, at place) int {
 }
 
 func (w *walk) object(i int, at place) int {
+	secret, pair := false, -1 // {"name": "password", "value": ...}: whether the name is one, and where the value is
 	for i = w.space(i + 1); w.text[i] != '}'; i = w.space(i) {
 		if w.text[i] == ',' {
 			i = w.space(i + 1)
@@ -67,10 +71,24 @@ func (w *walk) object(i int, at place) int {
 		switch {
 		case w.scrub.guesses && secretName(v.text):
 			member = direct
+		case w.scrub.guesses && at == open && bytes.HasSuffix(v.text, []byte("s")) && secretName(v.text[:len(v.text)-1]):
+			member = listed
 		case at == direct:
 			member = below
+		case at == listed:
+			member = open
 		}
-		i = w.value(w.space(end)+1, member) // after the colon
+		from := w.space(w.space(end) + 1) // after the colon
+		i = w.value(from, member)
+		switch string(v.text) {
+		case "name", "key":
+			secret = secret || w.text[from] == '"' && secretName(inString(w.text[from+1:w.str(from)-1]).text)
+		case "value":
+			pair = from
+		}
+	}
+	if secret && pair >= 0 && w.scrub.guesses && w.text[pair] == '"' {
+		w.string(pair+1, w.str(pair)-1, direct)
 	}
 	return i + 1
 }

@@ -83,13 +83,18 @@ func percent(s []byte) (string, int) {
 // plain are the escapes of one letter (RFC 8259, section 7).
 var plain = map[byte]string{'"': `"`, '\'': "'", '\\': `\`, '/': "/", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t"}
 
-// backslash reads the escapes of JSON strings.
+// backslash reads the escapes of JSON strings, and \x41 of scripts.
 func backslash(s []byte) (string, int) {
 	if len(s) < 2 {
 		return "", 0
 	}
 	if text, ok := plain[s[1]]; ok {
 		return text, 2
+	}
+	if s[1] == 'x' && len(s) >= 4 {
+		if n, err := strconv.ParseUint(string(s[2:4]), 16, 8); err == nil {
+			return string([]byte{byte(n)}), 4
+		}
 	}
 	r, ok := hex4(s)
 	if !ok {

@@ -10,13 +10,13 @@ import (
 var secretEndings = []string{
 	"accesskey", "accesstoken", "apikey", "apitoken", "authorization", "authtoken", "bearertoken", "clientassertion", "credential", "idtoken",
 	"jwt", "passphrase", "passwd", "password", "privatekey", "privatetoken", "refreshtoken", "secret", "secretaccesskey", "secretkey",
-	"securitytoken", "sessiontoken", "sharedkey", "signature", "signingkey",
+	"securitytoken", "sessionid", "sessiontoken", "sharedkey", "signature", "signingkey",
 }
 
 // secretNames are secret as a whole name.
 var secretNames = map[string]bool{
 	"accesskeyid": true, "awsaccesskeyid": true, "authkey": true, "bearer": true, "codeverifier": true, "cookie": true, "credentials": true,
-	"cookies": true, "googleaccessid": true, "otp": true, "passcode": true, "pwd": true, "session": true, "sessionid": true,
+	"cookies": true, "googleaccessid": true, "otp": true, "passcode": true, "pwd": true, "session": true,
 	"setcookie": true, "sig": true,
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -64,10 +65,41 @@ func spellings(secret string) []needle {
 	}
 	lower := hex.EncodeToString([]byte(secret))
 	all = append(all, needle{text: []byte(lower), secret: secret}, needle{text: []byte(strings.ToUpper(lower)), secret: secret})
-	for _, text := range within(secret) {
+	inBase64 := within(secret)
+	for _, other := range escapedForms(secret) { // the layers do not look below base64
+		inBase64 = append(inBase64, within(other)...)
+	}
+	slices.Sort(inBase64)
+	for _, text := range slices.Compact(inBase64) {
 		all = append(all, needle{text: []byte(text), secret: secret, run: true})
 	}
 	return all
+}
+
+// escapedForms returns a secret as it is in a query and in JSON, where that is
+// not as it is.
+func escapedForms(secret string) (all []string) {
+	quoted, plainly := jsonForms(secret)
+	for _, form := range []string{
+		url.QueryEscape(secret), url.PathEscape(secret), quoted, plainly,
+		strings.ReplaceAll(quoted, "/", `\/`), strings.ReplaceAll(plainly, "/", `\/`),
+	} {
+		if form != secret && !slices.Contains(all, form) {
+			all = append(all, form)
+		}
+	}
+	return all
+}
+
+// jsonForms returns what is between the quotes of a secret in JSON, as writers
+// that care for HTML spell it and as the others do.
+func jsonForms(secret string) (html, plainly string) {
+	careful, err := json.Marshal(secret)
+	other, err2 := encode(secret, "")
+	if err != nil || err2 != nil {
+		return secret, secret // never: a string has a JSON form
+	}
+	return string(careful[1 : len(careful)-1]), string(other[1 : len(other)-1])
 }
 
 // within returns what base64 of a longer text that holds the secret shows of
@@ -101,12 +133,14 @@ func encoded(text string, encodings ...*base64.Encoding) (all []string) {
 type needles struct {
 	all     []needle
 	byFirst [256][]needle
+	longest int // bytes of a needle
 }
 
 func newNeedles(all []needle) *needles {
 	s := &needles{all: all}
 	for _, n := range all {
 		s.byFirst[n.text[0]] = append(s.byFirst[n.text[0]], n)
+		s.longest = max(s.longest, len(n.text))
 	}
 	return s
 }

@@ -4,8 +4,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"errors"
 	"io"
+	"unicode/utf8"
 )
 
 // errPacked: what is in a compressed body can neither be seen nor replaced.
@@ -38,6 +40,12 @@ func (s *Scrubber) packed(body []byte) (bool, error) {
 		err = s.inside(r)
 	case bytes.HasPrefix(body, []byte("PK\x03\x04")):
 		err = s.archive(body)
+	case len(body) > 2 && body[0] == 0x78 && !utf8.Valid(body):
+		r, broken := zlib.NewReader(bytes.NewReader(body))
+		if broken != nil {
+			return false, nil // RFC 1950, section 2.2: its first two bytes are a sum
+		}
+		err = s.inside(r)
 	default:
 		return false, nil
 	}

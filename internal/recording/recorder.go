@@ -29,8 +29,9 @@ type Recorder struct {
 
 // An exchange is one that is under way or has ended, as it came.
 type exchange struct {
-	req      *http.Request // its body aside
-	asked    []byte
+	method   string
+	url      *url.URL
+	asked    []byte         // the request's body
 	resp     *http.Response // its body aside
 	body     []byte
 	err      error
@@ -90,7 +91,8 @@ func (r *Recorder) begin(req *http.Request, body []byte) *exchange {
 		r.leftOut++
 		return nil
 	}
-	e := &exchange{req: req, asked: body}
+	u := *req.URL // the request is its caller's again once it is answered
+	e := &exchange{method: req.Method, url: &u, asked: body}
 	r.kept = append(r.kept, e)
 	r.grow(e, len(body)+len(req.URL.RawQuery)+len(req.URL.Path))
 	return e

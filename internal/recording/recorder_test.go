@@ -91,6 +91,8 @@ func TestBodiesComeBackByteForByte(t *testing.T) {
 		w.Header().Set("X-Total-Count", "7")
 		w.Header().Set("Set-Cookie", "sid=1")
 		w.Header().Set("X-Auth-Total", "1")
+		w.Header().Set("X-Page-Access-Token", "f0reign")
+		w.Header().Set("X-Total-Jwt", "f0reign")
 		w.WriteHeader(http.StatusAccepted)
 		w.Write(body)
 	})}
@@ -360,6 +362,40 @@ func TestNothingIsWrittenInDoubt(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(folder); len(left) > 0 {
 		t.Errorf("it left %v", left)
+	}
+}
+
+// Which coding a body has is in all the lines of its header.
+func TestCodingsThatCannotBeLookedInto(t *testing.T) {
+	for _, codings := range [][]string{{"br"}, {"identity", "br"}, {"gzip, br"}} {
+		rec := recorder(t, "http://x.test", nil)
+		c := client(t, "http://x.test", rec.Around(handler{http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			w.Header()["Content-Encoding"] = codings
+			w.Write([]byte("\x0b\x02\x80abc\x03"))
+		})}))
+		if _, err := c.Get(t.Context(), "/a", nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := rec.Write(io.Discard); !errors.Is(err, errPacked) {
+			t.Errorf("%q: got %v, want %v", codings, err, errPacked)
+		}
+	}
+}
+
+// A request belongs to its caller again once it is answered.
+func TestARequestThatIsUsedAgain(t *testing.T) {
+	rec := recorder(t, "http://x.test", nil)
+	c := client(t, "http://x.test", rec.Around(handler{http.NotFoundHandler()}))
+	req, err := c.NewRequest(t.Context(), "/list", url.Values{"page": {"1"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Do(req)
+	req.URL.RawQuery = "page=2"
+	c.Do(req)
+	want := []string{"GET /list?page=1", "GET /list?page=2"}
+	if got := replayer(t, write(t, rec)).Unused(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -114,12 +114,15 @@ func keeps(name string) bool {
 	if slices.Contains(kept, name) {
 		return true
 	}
+	if secretName([]byte(name)) {
+		return false
+	}
 	name = strings.ToLower(name)
 	words := strings.Split(name, "-")
 	has := func(wanted ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(wanted, w) })
 	}
-	if has("auth", "authorization", "secret", "session", "cookie", "csrf", "xsrf", "key", "apikey", "signature", "password", "credential", "credentials") {
+	if has("auth", "authorization", "secret", "session", "cookie", "csrf", "xsrf", "key", "apikey", "sid", "signature", "password", "credential", "credentials") {
 		return false
 	}
 	switch {

@@ -156,7 +156,7 @@ func (s *Scrubber) inBody(body []byte) []span {
 		}
 		from = to
 	}
-	return found
+	return append(found, s.needles.tail(body)...)
 }
 
 // structured reports whether a text is a JSON object or array.

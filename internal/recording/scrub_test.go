@@ -3,6 +3,7 @@ package recording
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -30,13 +31,14 @@ func scrubber(t *testing.T, credentials map[string]string) *Scrubber {
 // spelt returns a secret in the spellings that a provider could give it.
 func spelt(secret string) map[string]string {
 	quoted, _ := json.Marshal(secret)
-	var escaped, unicode, entities, percent strings.Builder
+	var escaped, unicode, entities, percent, script strings.Builder
 	for _, r := range secret {
 		fmt.Fprintf(&unicode, `\u%04X`, r)
 		fmt.Fprintf(&entities, "&#x%x;", r)
 	}
 	for _, c := range []byte(secret) {
 		fmt.Fprintf(&percent, "%%%02x", c)
+		fmt.Fprintf(&script, `\x%02x`, c)
 	}
 	e := json.NewEncoder(&escaped)
 	e.SetEscapeHTML(false)
@@ -58,6 +60,9 @@ func spelt(secret string) map[string]string {
 		"base64":          base64.StdEncoding.EncodeToString([]byte(secret)),
 		"base64 url":      base64.RawURLEncoding.EncodeToString([]byte(secret)),
 		"base64 of basic": base64.StdEncoding.EncodeToString([]byte("alice:" + secret)),
+		"escaped, base64": base64.StdEncoding.EncodeToString([]byte("page=2&access_token=" + url.QueryEscape(secret))),
+		"json, base64":    base64.StdEncoding.EncodeToString([]byte(`{"n":12,"t":"` + strings.ReplaceAll(strings.Trim(string(quoted), `"`), "/", `\/`) + `"}`)),
+		"script":          script.String(),
 		"base64 within":   base64.StdEncoding.EncodeToString([]byte(`{"n":12,"t":"` + secret + `","x":7}`)),
 	}
 }
@@ -112,14 +117,18 @@ func TestWhatIsScrubbed(t *testing.T) {
 	s := scrubber(t, map[string]string{"username": "alice", "password": "wonder-land"})
 	for in, want := range map[string]string{
 		// By the name of a field.
-		`{"access_token":"abc","id":7}`:                      `{"access_token":"#","id":7}`,
-		`{"a":{"clientSecret" : "x\"y" , "b":1e2}}`:          `{"a":{"clientSecret" : "#" , "b":1e2}}`,
-		`{"api-key":["k1","k2",3]}`:                          `{"api-key":["#","#",0]}`,
-		`{"X-Authorization":{"by":"k1","n":3,"ok":true}}`:    `{"X-Authorization":{"by":"#","n":3,"ok":true}}`,
-		`{"password":123456,"pwd":null,"secret":""}`:         `{"password":0,"pwd":null,"secret":""}`,
-		`{"\u0070assword":"x"}`:                              `{"\u0070assword":"#"}`,
-		`{"url":"https://x.test/a?access_token=abc&page=2"}`: `{"url":"https://x.test/a?access_token=#&page=2"}`,
-		`{"payload":"{\"refresh_token\":\"abc\"}"}`:          `{"payload":"{\"refresh_token\":\"#\"}"}`,
+		`{"access_token":"abc","id":7}`:                                        `{"access_token":"#","id":7}`,
+		`{"a":{"clientSecret" : "x\"y" , "b":1e2}}`:                            `{"a":{"clientSecret" : "#" , "b":1e2}}`,
+		`{"api-key":["k1","k2",3]}`:                                            `{"api-key":["#","#",0]}`,
+		`{"X-Authorization":{"by":"k1","n":3,"ok":true}}`:                      `{"X-Authorization":{"by":"#","n":3,"ok":true}}`,
+		`{"password":123456,"pwd":null,"secret":""}`:                           `{"password":0,"pwd":null,"secret":""}`,
+		`{"\u0070assword":"x"}`:                                                `{"\u0070assword":"#"}`,
+		`{"url":"https://x.test/a?access_token=abc&page=2"}`:                   `{"url":"https://x.test/a?access_token=#&page=2"}`,
+		`{"payload":"{\"refresh_token\":\"abc\"}"}`:                            `{"payload":"{\"refresh_token\":\"#\"}"}`,
+		`{"api_keys":["k1",{"id":"7"}],"access_tokens":"k2","secrets":5}`:      `{"api_keys":["#",{"id":"7"}],"access_tokens":"#","secrets":5}`,
+		`{"JSESSIONID":"k1","url":"/a;jsessionid=k2?b=c"}`:                     `{"JSESSIONID":"#","url":"/a;jsessionid=#"}`,
+		`[{"key":"DB_PASSWORD","value":"k1"},{"value":"k2","name":"Api-Key"}]`: `[{"key":"DB_PASSWORD","value":"#"},{"value":"#","name":"Api-Key"}]`,
+		`[{"key":"token","value":{"by":"b"}},{"name":"colour","value":"red"}]`: `[{"key":"token","value":{"by":"b"}},{"name":"colour","value":"red"}]`,
 		// Tokens that continue a list stay.
 		`{"nextPageToken":"abc","next_sync_token":"d","continuationToken":"e"}`: `{"nextPageToken":"abc","next_sync_token":"d","continuationToken":"e"}`,
 		`{"has_password":true,"tokens":5,"keys":["a"],"key":"ABC-1"}`:           `{"has_password":true,"tokens":5,"keys":["a"],"key":"ABC-1"}`,
@@ -156,6 +165,43 @@ func TestWhatIsScrubbed(t *testing.T) {
 	}
 }
 
+// behind returns a text with its escapes undone, in any order.
+func behind(text []byte, depth int) (all [][]byte) {
+	for _, layer := range layers {
+		if v, ok := layer(text); ok && depth > 0 {
+			all = append(append(all, v.text), behind(v.text, depth-1)...)
+		}
+	}
+	return all
+}
+
+// A body may be cut anywhere, in the middle of a credential as well: no more
+// than three bytes of it show.
+func TestABodyThatIsCutInACredential(t *testing.T) {
+	const secret = "c4nary/k+y=&%41-of-the-operator"
+	s := scrubber(t, map[string]string{"token": secret})
+	for how, spelling := range spelt(secret) {
+		for n := 1; n < len(spelling); n++ {
+			body := `{"a":[1,{"echo":"` + spelling[:n]
+			out, err := s.Body([]byte(body))
+			if err != nil {
+				t.Errorf("%s: %v", body, err)
+				continue
+			}
+			for _, text := range append(behind(out, 2), out) {
+				if bytes.Contains(text, []byte("c4na")) || bytes.Contains(bytes.ToLower(text), []byte(hex.EncodeToString([]byte("c4na")))) {
+					t.Errorf("%s, %s: got %s", how, body, out)
+				}
+			}
+		}
+	}
+	for _, whole := range []string{"a,b\n1,c4na\n", `{"a":"c4na"}`, "a,b\n1,c4n"} {
+		if out, err := s.Body([]byte(whole)); err != nil || string(out) != whole {
+			t.Errorf("%q became %q, %v", whole, out, err)
+		}
+	}
+}
+
 // What differs still does, and what is equal stays so.
 func TestPlaceholdersTellSecretsApart(t *testing.T) {
 	s := scrubber(t, map[string]string{"token": "the-token"})
@@ -178,6 +224,13 @@ func TestUnscrubbable(t *testing.T) {
 		w.Close()
 		return b.Bytes()
 	}
+	deflated := func(text string) []byte {
+		var b bytes.Buffer
+		w := zlib.NewWriter(&b)
+		w.Write([]byte(text))
+		w.Close()
+		return b.Bytes()
+	}
 	s := scrubber(t, map[string]string{"token": "the-token", "password": "another-longer-token"})
 	little, big := utf16Of("x,the-token\n")
 	wrapped := base64.StdEncoding.EncodeToString([]byte("somebody:another-longer-token"))
@@ -194,6 +247,9 @@ func TestUnscrubbable(t *testing.T) {
 		"gzip within gzip": {packed(string(packed("the-token"))), errPacked},
 		"wrapped":          {[]byte("x: " + wrapped[:25] + "\r\n " + wrapped[25:]), errUnscrubbed},
 		"wrapped in JSON":  {[]byte(`{"x":"` + wrapped[:25] + `\n` + wrapped[25:] + `"}`), errUnscrubbed},
+		"zlib":             {deflated("a,the-token"), errUnscrubbed},
+		"zlib, harmless":   {deflated("a,b"), nil},
+		"text like zlib":   {[]byte("x\xe4\xff, no more"), nil},
 		"zstandard":        {[]byte("\x28\xb5\x2f\xfd...."), errPacked},
 	} {
 		out, err := s.Body(test.body)

@@ -67,8 +67,8 @@ func encode(v any, prefix string) ([]byte, error) {
 // scrubbed returns an exchange as it is written.
 func (r *Recorder) scrubbed(e *exchange) (Exchange, error) {
 	s := scrubbing{scrub: r.scrub}
-	asked := relative(r.base, e.req.URL)
-	out := Exchange{Request: Request{Method: s.text("the method", e.req.Method), URL: s.text("the URL", asked), content: s.body("the request's body", e.asked)}}
+	asked := relative(r.base, e.url)
+	out := Exchange{Request: Request{Method: s.text("the method", e.method), URL: s.text("the URL", asked), content: s.body("the request's body", e.asked)}}
 	if e.err != nil {
 		out.Error = s.text("the error", e.err.Error())
 		return out, s.err(out.Request)
@@ -85,7 +85,7 @@ func (r *Recorder) scrubbed(e *exchange) (Exchange, error) {
 			a.Headers[name] = append(a.Headers[name], s.text("the header "+name, value))
 		}
 	}
-	switch coding := strings.ToLower(e.resp.Header.Get("Content-Encoding")); coding {
+	switch coding := strings.ToLower(strings.Join(e.resp.Header.Values("Content-Encoding"), ", ")); coding {
 	case "", "identity", "gzip", "x-gzip":
 	default:
 		s.fail("the answer's body", errPacked)
