@@ -77,6 +77,21 @@ func (f *fleet) use(cfg *config.Config) error {
 	return nil
 }
 
+// inForce returns a fleet in which the configuration is in force, for a command
+// that runs sources by hand.
+func (a *app) inForce(ctx context.Context, cfg *config.Config, s store.Store) (*fleet, error) {
+	f := newFleet(s, newLog(a.Err, cfg.Log))
+	err := f.openAccounts(ctx, a, cfg)
+	if err == nil {
+		err = f.use(cfg)
+	}
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
 func (f *fleet) config() *config.Config { return f.force.Load().cfg }
 
 // files returns the provider files of the configuration in force, and of the

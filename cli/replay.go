@@ -71,14 +71,11 @@ func (a *app) replay(ctx context.Context, ids []string, raw []byte) error {
 		return err
 	}
 	defer s.Close()
-	f := newFleet(s, newLog(a.Err, cfg.Log))
+	f, err := a.inForce(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
 	defer f.close()
-	if err := f.openAccounts(ctx, a, cfg); err != nil {
-		return err
-	}
-	if err := f.use(cfg); err != nil {
-		return err
-	}
 	left := 0
 	for _, text := range ids {
 		id, err := strconv.ParseInt(text, 10, 64)

@@ -3,9 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	gotoken "go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,7 +37,14 @@ No file is overwritten.`,
 				return usageError{err}
 			}
 			if inGo {
-				return a.newGo(name, dir, or(module, "example.com/"+name))
+				module = or(module, "example.com/"+name)
+				if err := checkGo(name, module); err != nil {
+					return usageError{err}
+				}
+				return a.newGo(name, dir, module)
+			}
+			if module != "" {
+				return usageError{errors.New("--module is for --go, which is missing")}
 			}
 			return a.newYAML(name, dir)
 		},
@@ -53,6 +62,23 @@ func (a *app) checkNew(name string) error {
 	}
 	if slices.Contains(a.connectorNames(), name) {
 		return fmt.Errorf("this program has a connector %s already: choose another name (syncd connectors show %s)", name, name)
+	}
+	return nil
+}
+
+// taken are the names that a package beside main.go cannot have.
+var taken = []string{"append", "cli", "connectors", "init", "main", "slices", "testdata", "vendor"}
+
+// modulePath is of what a module may be called (https://go.dev/ref/mod#go-mod-file-ident).
+var modulePath = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~-]*(/[A-Za-z0-9._~-]+)*$`)
+
+// checkGo refuses what Go would.
+func checkGo(name, module string) error {
+	if pkg := packageName(name); gotoken.IsKeyword(pkg) || slices.Contains(taken, pkg) {
+		return fmt.Errorf("a package in Go cannot be called %s here: choose another name", pkg)
+	}
+	if !modulePath.MatchString(module) {
+		return fmt.Errorf("--module %q is no path of a module in Go", module)
 	}
 	return nil
 }
@@ -130,13 +156,17 @@ func (a *app) newYAML(name, dir string) error {
 		return err
 	}
 	path := filepath.Join(dir, name+".yaml")
+	connector := filepath.ToSlash(path)
+	if !filepath.IsAbs(path) {
+		connector = "./" + connector
+	}
 	fmt.Fprintf(a.Out, `wrote %[1]s
 
 Next:
   1. Put your provider's API in place of the help desk's.
   2. Try it:  syncd connectors try %[1]s --credential token='${TOKEN}'
   3. Use it in the configuration:  connector: %[2]s
-`, path, "./"+filepath.ToSlash(path))
+`, path, connector)
 	return nil
 }
 

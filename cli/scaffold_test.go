@@ -38,6 +38,31 @@ func TestNewProviderFile(t *testing.T) {
 	contains(t, syncdIn(t, exitUsage, "connectors", "new", "github"), "has a connector github already")
 }
 
+// A program in Go cannot have every name, and nothing is written of one that
+// would not build.
+func TestNewModuleNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"map", "go", "main", "init", "append", "cli", "connectors", "slices", "vendor"} {
+		contains(t, syncdIn(t, exitUsage, "connectors", "new", name, "--go"), name)
+	}
+	for _, module := range []string{"foo bar", "a\nb", "/x", "x/", "a//b", "https://x.test/a"} {
+		contains(t, syncdIn(t, exitUsage, "connectors", "new", "desk", "--go", "--module", module), "--module")
+	}
+	contains(t, syncdIn(t, exitUsage, "connectors", "new", "desk", "--module", "example.com/desk"), "--module is for --go, which is missing")
+	if left, err := os.ReadDir("."); len(left) > 0 || err != nil {
+		t.Errorf("it wrote %v, %v", left, err)
+	}
+	syncdIn(t, exitDone, "connectors", "new", "map") // a provider file may be called that
+}
+
+// The path to put into a configuration is one that leads there.
+func TestNewProviderFileElsewhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dir := t.TempDir()
+	contains(t, syncdIn(t, exitDone, "connectors", "new", "desk", "--dir", dir), "connector: "+filepath.ToSlash(dir)+"/desk.yaml")
+	contains(t, syncdIn(t, exitDone, "connectors", "new", "desk", "--dir", "providers"), "connector: ./providers/desk.yaml")
+}
+
 // What is written is a module of its own that builds, passes its tests and
 // runs: a connector outside of this repository.
 func TestNewModule(t *testing.T) {

@@ -33,11 +33,11 @@ time zone that there is, an environment variable that is set) syncd check finds.
   syncd schema --provider > provider.schema.json  of a provider file`,
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
-			make := config.Schema
+			schema := config.Schema
 			if file {
-				make = config.FileSchema
+				schema = config.FileSchema
 			}
-			text, err := make(a.connectors)
+			text, err := schema(a.connectors)
 			if err == nil {
 				_, err = a.Out.Write(text)
 			}

@@ -90,14 +90,11 @@ func (a *app) sync(ctx context.Context, req syncRequest, out output) error {
 		return err
 	}
 	defer s.Close()
-	f := newFleet(s, newLog(a.Err, cfg.Log))
+	f, err := a.inForce(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
 	defer f.close()
-	if err := f.openAccounts(ctx, a, cfg); err != nil {
-		return err
-	}
-	if err := f.use(cfg); err != nil {
-		return err
-	}
 	src, ok := f.force.Load().sources[req.key]
 	if !ok {
 		return fmt.Errorf("there is no source %s in %s (see: syncd sources list)", req.key, cfg.Path)

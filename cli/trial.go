@@ -51,16 +51,24 @@ type exchange struct {
 // A witness notes the requests that pass it. It is above the transport, where
 // they are not signed.
 type witness struct {
-	base  http.RoundTripper
 	now   func() time.Time
 	mu    sync.Mutex
 	asked []exchange
 }
 
+// around returns a round tripper that asks next and has w note it.
+func (w *witness) around(next http.RoundTripper) http.RoundTripper { return witnessed{w, next} }
+
+// A witnessed is the round tripper of around.
+type witnessed struct {
+	*witness
+	next http.RoundTripper
+}
+
 // RoundTrip implements http.RoundTripper.
-func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
+func (w witnessed) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := w.now()
-	resp, err := w.base.RoundTrip(req)
+	resp, err := w.next.RoundTrip(req)
 	e := exchange{Method: req.Method, URL: req.URL.String()}
 	took := w.now().Sub(began).Round(time.Millisecond)
 	if err != nil {
@@ -100,8 +108,8 @@ func newTrial(f *fleet, cfg *config.Config, src *config.Source) (*trial, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := &witness{base: stack.Whole(), now: f.now}
-	client, err := syncd.NewClient(or(base, syncd.NoBase), w, &witness{base: stack.Stream(), now: f.now})
+	w := &witness{now: f.now}
+	client, err := syncd.NewClient(or(base, syncd.NoBase), w.around(stack.Whole()), w.around(stack.Stream()))
 	if err != nil {
 		return nil, err
 	}

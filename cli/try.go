@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,8 +44,19 @@ found in it, and what would be set aside. Nothing is written.`,
   syncd connectors try providers/tickets.yaml --param team=blue --credential token='${TICKETS_TOKEN}'
   syncd connectors try providers/tickets.yaml --stream tickets --since 2026-01-31T00:00:00Z
   syncd connectors try alice github --stream issues`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: func(_ *cobra.Command, args []string) error {
+			switch len(args) {
+			case 1:
+				return notEmpty([]string{"FILE"}, args)
+			case 2:
+				return notEmpty([]string{"USER", "PROVIDER"}, args)
+			}
+			return fmt.Errorf("expected FILE or USER PROVIDER, got %s", count(len(args), "argument"))
+		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if req.sample < 0 {
+				return usageError{fmt.Errorf("--sample %d is below 0", req.sample)}
+			}
 			return a.try(c.Context(), args, req, out)
 		},
 	}
@@ -262,11 +274,11 @@ func parseSince(text string, sequence bool) (syncd.Mark, error) {
 	case text == "":
 		return 0, nil
 	case sequence:
-		var m syncd.Mark
-		if _, err := fmt.Sscanf(text, "%d", &m); err != nil || m < 0 {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
 			return 0, fmt.Errorf("--since %s: the stream's marks are sequence numbers", text)
 		}
-		return m, nil
+		return syncd.Mark(n), nil
 	}
 	m, err := syncd.ParseTime(text, time.UTC)
 	if err != nil {

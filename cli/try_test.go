@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/syncdhq/syncd"
 )
 
 const triedFile = `auth: { scheme: bearer }
@@ -92,6 +95,7 @@ func TestTryAProviderFile(t *testing.T) {
 		{[]string{"--param", "team"}, "write it as NAME=VALUE"},
 		{append(good, "--stream", "tikets"), "there is gone, tickets"},
 		{append(good, "--since", "yesterday"), "--since"},
+		{append(good, "--sample", "-1"), "--sample -1"},
 	} {
 		contains(t, try(exitUsage, c.args...), c.said)
 	}
@@ -110,5 +114,59 @@ func TestTryASource(t *testing.T) {
 	contains(t, w.run(exitUsage, "connectors", "try", "alice", "shop", "--param", "a=b"), "go with a provider file")
 	if _, err := os.Stat(strings.TrimSuffix(w.file, "config.yaml") + "syncd.db"); err == nil {
 		t.Error("a store was made")
+	}
+}
+
+func TestTryWrongArguments(t *testing.T) {
+	contains(t, syncdIn(t, exitUsage, "connectors", "try"), "expected FILE or USER PROVIDER, got 0 arguments")
+	contains(t, syncdIn(t, exitUsage, "connectors", "try", "a", "b", "c"), "expected FILE or USER PROVIDER, got 3 arguments")
+	contains(t, syncdIn(t, exitUsage, "connectors", "try", "a", ""), "PROVIDER is empty")
+}
+
+// What a stream asks for and reads as it comes is told as well.
+func TestTryTellsOfStreamedBodies(t *testing.T) {
+	rt := roundTrips(func(req *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, ContentLength: 7, Body: io.NopCloser(strings.NewReader("a,b\n1,2")), Request: req}, nil
+	})
+	var w witness
+	w.now = time.Now
+	c, err := syncd.NewClient("http://x.test", w.around(rt), w.around(rt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Get(t.Context(), "/list", nil); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Open(t.Context(), "/file.csv", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if asked := w.take(); len(asked) != 2 || asked[1].URL != "http://x.test/file.csv" || !strings.Contains(asked[1].Came, "7 bytes") {
+		t.Errorf("got %+v, want both requests", asked)
+	}
+	if asked := w.take(); len(asked) != 0 {
+		t.Errorf("got %+v once more", asked)
+	}
+}
+
+type roundTrips func(*http.Request) (*http.Response, error)
+
+func (f roundTrips) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func TestParseSince(t *testing.T) {
+	for _, tt := range []struct {
+		text     string
+		sequence bool
+		want     syncd.Mark
+		wrong    bool
+	}{
+		{"", false, 0, false}, {"", true, 0, false}, {"42", true, 42, false},
+		{"42abc", true, 0, true}, {"4 2", true, 0, true}, {"-1", true, 0, true}, {"99999999999999999999", true, 0, true},
+		{"1970-01-01T00:00:01Z", false, 1e9, false}, {"yesterday", false, 0, true},
+	} {
+		if got, err := parseSince(tt.text, tt.sequence); got != tt.want || (err != nil) != tt.wrong {
+			t.Errorf("%q, %v: got %d, %v, want %d", tt.text, tt.sequence, got, err, tt.want)
+		}
 	}
 }
