@@ -40,7 +40,7 @@ func (a *app) openBook(ctx context.Context, cfg *config.Config, s store.Store) (
 // yet they are made on the first call; anywhere else they must be there, since
 // another daemon may have sealed with them.
 func (a *app) keyring(ctx context.Context, cfg *config.Config, s store.Credentials) (*vault.Keyring, error) {
-	if text, ok := a.env(keysVariable); ok && text != "" {
+	if text, _ := a.env(keysVariable); text != "" {
 		keys, err := vault.ParseKeys(text)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("%s: %w", keysVariable, err)}
@@ -122,11 +122,28 @@ func (f *fleet) needsUser(ctx context.Context, err error) {
 	if !ok {
 		return
 	}
-	if _, err := f.store.Pause(context.WithoutCancel(ctx), reauth.Key, store.PausedAuth); err != nil {
+	settled, err := f.pauseForUser(context.WithoutCancel(ctx), reauth)
+	if err != nil {
 		f.log.Error("could not pause a source whose account must be connected again", "source", reauth.Key.String(), "error", err)
 		return
 	}
+	if settled {
+		return
+	}
 	f.log.Warn("paused until the account is connected again", "source", reauth.Key.String(), "why", reauth.Why, "remedy", "syncd connect "+reauth.Key.String())
+}
+
+// pauseForUser pauses a source unless its account has been connected again. That
+// is looked at after the pause: who connects later than that lifts it.
+func (f *fleet) pauseForUser(ctx context.Context, reauth *account.ReauthError) (settled bool, err error) {
+	if _, err := f.store.Pause(ctx, reauth.Key, store.PausedAuth); err != nil {
+		return false, err
+	}
+	if settled, err = f.book.Settled(ctx, reauth); err != nil || !settled {
+		return false, err
+	}
+	_, err = f.store.Resume(ctx, reauth.Key, store.PausedAuth)
+	return true, err
 }
 
 // exists reports whether there is a file.

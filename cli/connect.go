@@ -90,11 +90,7 @@ func (a *app) connectAccount(ctx context.Context, req connectRequest) error {
 		if len(src.Credentials) > 0 {
 			return usageError{fmt.Errorf("the source %s has a token in the configuration, which counts: take it out of credentials: first", req.key)}
 		}
-		token, err := a.consent(ctx, f, src, req)
-		if err != nil {
-			return err
-		}
-		if err := f.connected(ctx, src, token); err != nil {
+		if err := a.consent(ctx, f, src, req); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.Out, "connected %s: its next run is due now\n", req.key)
@@ -126,31 +122,36 @@ func (f *fleet) connected(ctx context.Context, src *config.Source, token oauth.T
 	return err
 }
 
-func (a *app) consent(ctx context.Context, f *fleet, src *config.Source, req connectRequest) (oauth.Token, error) {
+// consent asks the user for consent and stores what is granted.
+func (a *app) consent(ctx context.Context, f *fleet, src *config.Source, req connectRequest) error {
 	if req.device {
 		return a.consentByDevice(ctx, f, src)
 	}
 	if src.Of.OAuth.AuthURL == "" {
-		return oauth.Token{}, usageError{fmt.Errorf("it is not known where users of %s consent: write auth_url under oauth:, or use --device", src.Of.Name)}
+		return usageError{fmt.Errorf("it is not known where users of %s consent: write auth_url under oauth:, or use --device", src.Of.Name)}
 	}
 	return a.consentInBrowser(ctx, f, src, req)
 }
 
 // consentByDevice is the device flow (RFC 8628).
-func (a *app) consentByDevice(ctx context.Context, f *fleet, src *config.Source) (oauth.Token, error) {
+func (a *app) consentByDevice(ctx context.Context, f *fleet, src *config.Source) error {
 	if src.Of.OAuth.DeviceURL == "" {
-		return oauth.Token{}, usageError{fmt.Errorf("it is not known where %s begins the device flow: write device_url under oauth:, if it has one", src.Of.Name)}
+		return usageError{fmt.Errorf("it is not known where %s begins the device flow: write device_url under oauth:, if it has one", src.Of.Name)}
 	}
 	client := f.authorizer(src.Of, "")
 	code, err := client.Device(ctx)
 	if err != nil {
-		return oauth.Token{}, err
+		return err
 	}
 	fmt.Fprintf(a.Out, "Open %s on any device, and enter the code %s\n", oneLine(code.URL), oneLine(code.UserCode))
 	if code.Complete != "" {
 		fmt.Fprintf(a.Out, "or open %s\n", oneLine(code.Complete))
 	}
-	return client.Await(ctx, code)
+	token, err := client.Await(ctx, code)
+	if err != nil {
+		return err
+	}
+	return f.connected(ctx, src, token)
 }
 
 // consentWithin is how long a user has for it.
@@ -158,18 +159,18 @@ const consentWithin = 15 * time.Minute
 
 // consentInBrowser is the authorization code flow with PKCE (RFC 7636), in
 // which the browser comes back to this process (RFC 8252, section 7.3).
-func (a *app) consentInBrowser(ctx context.Context, f *fleet, src *config.Source, req connectRequest) (oauth.Token, error) {
+func (a *app) consentInBrowser(ctx context.Context, f *fleet, src *config.Source, req connectRequest) error {
 	host, _, err := net.SplitHostPort(req.listen)
-	if err != nil || host == "" {
-		return oauth.Token{}, usageError{fmt.Errorf("--listen %s: write it as HOST:PORT, such as 127.0.0.1:8401", req.listen)}
+	if err != nil || !config.Loopback(host) {
+		return usageError{fmt.Errorf("--listen %s: write it as 127.0.0.1:PORT: what the browser brings back is for this machine alone", req.listen)}
 	}
 	l, err := net.Listen("tcp", req.listen)
 	if err != nil {
-		return oauth.Token{}, fmt.Errorf("wait for the browser: %w (--listen names another address, which the provider must know)", err)
+		return fmt.Errorf("wait for the browser: %w (--listen names another address, which the provider must know)", err)
 	}
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
-		return oauth.Token{}, err
+		return err
 	}
 	// As it was written: providers compare the address letter by letter.
 	client := f.authorizer(src.Of, "http://"+net.JoinHostPort(host, port)+"/callback")
@@ -183,15 +184,21 @@ func (a *app) consentInBrowser(ctx context.Context, f *fleet, src *config.Source
 	if !req.noBrowser {
 		openBrowser(ctx, address)
 	}
-	ctx, cancel := context.WithTimeout(ctx, consentWithin)
+	waiting, cancel := context.WithTimeout(ctx, consentWithin)
 	defer cancel()
 	select {
-	case <-ctx.Done():
-		return oauth.Token{}, fmt.Errorf("nobody consented within %s", span(consentWithin))
+	case <-waiting.Done():
+		if ctx.Err() != nil {
+			return fmt.Errorf("wait for the browser: %w", ctx.Err())
+		}
+		return fmt.Errorf("nobody consented within %s", span(consentWithin))
 	case answer := <-back.answers:
 		token, err := answer.token(ctx, client, back, verifier)
+		if err == nil {
+			err = f.connected(ctx, src, token)
+		}
 		answer.told <- err
-		return token, err
+		return err
 	}
 }
 
@@ -296,7 +303,8 @@ func (a *app) disconnectCommand() *cobra.Command {
 		Short: "Give a user's account back",
 		Long: `Give a user's account back: the provider is told that its tokens are no longer
 wanted where it can be (RFC 7009), they are deleted, and the source is paused
-until the account is connected again. Its records stay.`,
+until the account is connected again, unless the configuration has a token for it.
+Its records stay.`,
 		Example:           "  syncd disconnect alice google_calendar",
 		Args:              takes("USER", "PROVIDER"),
 		ValidArgsFunction: a.completeSource,
@@ -312,22 +320,26 @@ func (a *app) disconnect(ctx context.Context, key store.Key) error {
 		if err := ensure(ctx, f.store, src); err != nil {
 			return err
 		}
-		if _, err := f.store.Pause(ctx, key, store.PausedAuth); err != nil {
-			return err
+		if len(src.Credentials) == 0 {
+			if _, err := f.store.Pause(ctx, key, store.PausedAuth); err != nil {
+				return err
+			}
 		}
-		token, err := f.book.Drop(ctx, key)
+		dropped, err := f.book.Drop(ctx, key, f.boundTo(src.Of))
 		if err != nil {
 			return err
 		}
 		said := "its tokens are deleted"
-		switch wanted := token.Refresh; {
-		case token.Access.IsZero():
+		switch wanted := dropped.Token.Refresh; {
+		case dropped.Elsewhere:
+			said += "; they were granted for another server or application than the configuration names now: the user can withdraw access there"
+		case dropped.Token.Access.IsZero():
 			said = "it was not connected"
 		case src.Of.OAuth.RevokeURL == "":
 			said += "; the provider can't be told: the user can withdraw access there"
 		default:
 			if wanted.IsZero() {
-				wanted = token.Access
+				wanted = dropped.Token.Access
 			}
 			if err := f.authorizer(src.Of, "").Revoke(ctx, wanted); err != nil {
 				said += fmt.Sprintf("; the provider did not take them back (%v): the user can withdraw access there", err)

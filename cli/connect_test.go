@@ -3,8 +3,10 @@ package cli
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,6 +19,10 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd/connectors"
+	"github.com/syncdhq/syncd/internal/account"
+	"github.com/syncdhq/syncd/internal/oauth"
+	"github.com/syncdhq/syncd/internal/store"
+	"github.com/syncdhq/syncd/internal/store/memory"
 	"github.com/syncdhq/syncd/internal/vault"
 )
 
@@ -30,7 +36,8 @@ type desk struct {
 	denies  bool   // no refresh token is good any more
 	expires int    // what a token's expires_in is
 	revoked []string
-	pending int // device polls before consent
+	pending int    // device polls before consent
+	visited func() // when a browser comes for consent; nil is allowed
 }
 
 func newDesk(t *testing.T) *desk {
@@ -53,6 +60,9 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		d.code = q.Get("code_challenge")
+		if d.visited != nil {
+			d.visited()
+		}
 		http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"state": {q.Get("state")}, "code": {"C1"}}.Encode(), http.StatusFound)
 	case "/token":
 		d.token(w, r)
@@ -252,6 +262,7 @@ func TestConnect(t *testing.T) {
 	contains(t, run(exitDone, "sync", "alice", "desk"), "1 unchanged")
 
 	// Keys: a new one, everything sealed anew, the old one needed no more.
+	t.Setenv("SYNCD_KEYS", "") // is not set, for all that
 	run(exitDone, "keys", "add")
 	contains(t, run(exitDone, "keys", "rotate"), "sealed 1 credential anew")
 	contains(t, run(exitDone, "keys", "list"), "seals", "1 credential", "is no longer needed")
@@ -344,30 +355,123 @@ func TestConnectRefused(t *testing.T) {
 	dir := d.configure(t)
 	file := filepath.Join(dir, "syncd.yaml")
 	contains(t, syncdIn(t, exitUsage, "connect", "bob", "desk", "--config", file), "there is no source bob desk")
+	for _, listen := range []string{":8401", "0.0.0.0:0", "192.0.2.1:8401", "example.com:8401"} {
+		contains(t, syncdIn(t, exitUsage, "connect", "alice", "desk", "--listen", listen, "--config", file), "--listen "+listen+": write it as 127.0.0.1:PORT")
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for change, want := range map[string]string{
-		"client_secret: wrong":           "the app's registration is refused (401 invalid_client)",
-		"client_secret: canary-client, ": "",
-	} {
-		if want == "" {
-			continue
-		}
-		if err := os.WriteFile(file, []byte(strings.Replace(string(text), "client_secret: canary-client", change, 1)), 0o600); err != nil {
+	change := func(old, text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(strings.Replace(text, old, "", 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		said, page, code := d.connect(t, dir)
-		if code != exitFailed || !strings.Contains(said, want) || !strings.Contains(page, "not connected") {
-			t.Errorf("exit code %d: %s %s", code, said, page)
-		}
+	}
+	change("-client", string(text))
+	said, page, code := d.connect(t, dir)
+	if code != exitFailed || !strings.Contains(said, "the app's registration is refused (401 invalid_client)") || !strings.Contains(page, "not connected") {
+		t.Errorf("exit code %d: %s %s", code, said, page)
 	}
 	// Without a registration, the source needs one or a token.
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "    oauth: { client_id: app, client_secret: canary-client }\n", "", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	change("    oauth: { client_id: app, client_secret: canary-client }\n", string(text))
 	contains(t, syncdIn(t, exitUsage, "check", "--config", file), "write oauth: { client_id: ..., client_secret: ... } under the provider desk and run syncd connect")
 }
 
 func secretOf(text string) vault.Secret { return vault.NewSecret(text) }
+
+// The browser is told that the account is connected when its tokens are stored.
+func TestConnectThatCannotBeStored(t *testing.T) {
+	d := newDesk(t)
+	dir := d.configure(t)
+	d.visited = func() {
+		db, err := sql.Open("sqlite", filepath.Join(dir, "syncd.db"))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer db.Close()
+		if _, err := db.Exec("DROP TABLE credentials"); err != nil {
+			t.Error(err)
+		}
+	}
+	said, page, code := d.connect(t, dir)
+	if code != exitFailed || !strings.Contains(said, "credentials") || !strings.Contains(page, "not connected") {
+		t.Errorf("exit code %d: %s %s", code, said, page)
+	}
+}
+
+// Tokens that were granted to another application are not sent to be revoked.
+func TestDisconnectElsewhere(t *testing.T) {
+	d := newDesk(t)
+	dir := d.configure(t)
+	file := filepath.Join(dir, "syncd.yaml")
+	if said, _, code := d.connect(t, dir); code != exitDone {
+		t.Fatal(said)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "client_id: app", "client_id: other", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, syncdIn(t, exitDone, "disconnect", "alice", "desk", "--config", file), "its tokens are deleted", "were granted for another server or application")
+	if len(d.revoked) > 0 {
+		t.Errorf("revoked %q", d.revoked)
+	}
+}
+
+// A source that has a token in the configuration does not stop with the account
+// that was connected before.
+func TestDisconnectBesideAToken(t *testing.T) {
+	d := newDesk(t)
+	dir := d.configure(t)
+	file := filepath.Join(dir, "syncd.yaml")
+	if said, _, code := d.connect(t, dir); code != exitDone {
+		t.Fatal(said)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "provider: desk }", "provider: desk, credentials: { token: canary-access-1 } }", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, syncdIn(t, exitDone, "disconnect", "alice", "desk", "--config", file), "the provider was told")
+	if list := syncdIn(t, exitDone, "sources", "list", "--config", file); strings.Contains(list, "auth") {
+		t.Errorf("it is paused:\n%s", list)
+	}
+}
+
+// A run that ends after its account was connected again does not pause it.
+func TestConnectedAgainBeforeTheRunEnds(t *testing.T) {
+	s := memory.New(nil)
+	f := newFleet(s, slog.New(slog.DiscardHandler))
+	keys, err := vault.ParseKeys("k:" + strings.Repeat("A", 43) + "=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.book = &account.Book{Store: s, Keys: keys, Owner: "test"}
+	alice := store.Key{User: "alice", Provider: "desk"}
+	now := time.Now()
+	if _, err := s.Apply(t.Context(), []store.Spec{{Key: alice, Connector: "desk", Schedule: "@daily", NextAt: now, SpreadAt: now}}); err != nil {
+		t.Fatal(err)
+	}
+	_, ended := f.book.Session(alice, nil, "here").Token(t.Context())
+	for _, c := range []struct {
+		bound string // where alice is connected then
+		want  int    // reasons of the pause
+	}{{"", 1}, {"elsewhere", 1}, {"here", 0}} {
+		if c.bound != "" {
+			if err := f.book.Save(t.Context(), alice, oauth.Token{Access: secretOf("canary-access-1")}, "", c.bound); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.needsUser(t.Context(), ended)
+		all, err := s.Sources(t.Context(), store.SourceFilter{})
+		if err != nil || len(all) != 1 || len(all[0].Paused) != c.want {
+			t.Errorf("connected %q: got %+v, %v", c.bound, all, err)
+		}
+	}
+}

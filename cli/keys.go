@@ -131,7 +131,7 @@ new key: copy it, then restart them, then run syncd keys rotate.`,
 			if err != nil {
 				return err
 			}
-			if _, ok := a.env(keysVariable); ok {
+			if text, _ := a.env(keysVariable); text != "" {
 				return usageError{fmt.Errorf("the keys are in the environment variable %s: put a new one before the others there, as ID:BASE64 of 32 random bytes", keysVariable)}
 			}
 			if cfg.Keys == "" {

@@ -40,7 +40,12 @@ func (b *Book) now() time.Time {
 type ReauthError struct {
 	Key store.Key
 	Why string
+
+	bound string // where the session would have sent the token
 }
+
+// notConnected is why there is no token at all.
+const notConnected = "it is not connected"
 
 func (e *ReauthError) Error() string {
 	return fmt.Sprintf("%s must be connected again (%s): syncd connect %s", e.Key, e.Why, e.Key)
@@ -100,7 +105,7 @@ func (b *Book) put(ctx context.Context, row store.Credential, g grant) (int64, e
 func (b *Book) open(ctx context.Context, key store.Key) (grant, store.Credential, error) {
 	row, err := b.Store.Credential(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
-		return grant{}, row, &ReauthError{key, "it is not connected"}
+		return grant{}, row, &ReauthError{Key: key, Why: notConnected}
 	}
 	if err != nil {
 		return grant{}, row, err
@@ -139,14 +144,38 @@ func (b *Book) Tokens(ctx context.Context, key store.Key) ([]vault.Secret, error
 	return secrets, nil
 }
 
-// Drop forgets a source's credential and returns what it was, to be revoked.
-func (b *Book) Drop(ctx context.Context, key store.Key) (oauth.Token, error) {
-	g, _, err := b.open(ctx, key)
-	if _, none := errors.AsType[*ReauthError](err); err != nil && !none {
-		// What can't be opened can still be forgotten.
-		return oauth.Token{}, errors.Join(err, b.Store.DropCredential(ctx, key))
+// Settled reports whether the account that e is about has been connected again
+// since, so that e no longer counts.
+func (b *Book) Settled(ctx context.Context, e *ReauthError) (bool, error) {
+	g, row, err := b.open(ctx, e.Key)
+	if _, none := errors.AsType[*ReauthError](err); none {
+		return false, nil
 	}
-	return g.Token, b.Store.DropCredential(ctx, key)
+	return err == nil && row.Refused == "" && g.bound == e.bound, err
+}
+
+// A Dropped is what a source's credential was.
+type Dropped struct {
+	Token     oauth.Token // zero if there was none, or if it is Elsewhere
+	Elsewhere bool        // it was granted for another server or application, and can't be sent to this one
+}
+
+// Drop forgets a source's credential and returns what it was, to be revoked at
+// bound. A refresh that is on its way is waited for: what it gets would be left.
+func (b *Book) Drop(ctx context.Context, key store.Key, bound string) (Dropped, error) {
+	row, err := b.take(ctx, key, b.note(" disconnect"))
+	if err != nil {
+		return Dropped{}, ignoreGone(err)
+	}
+	g, err := b.read(row)
+	// What can't be opened can still be forgotten.
+	if err := errors.Join(err, b.Store.DropCredential(ctx, key)); err != nil {
+		return Dropped{}, err
+	}
+	if g.bound != bound {
+		return Dropped{Elsewhere: true}, nil
+	}
+	return Dropped{Token: g.Token}, nil
 }
 
 func owner(key store.Key) vault.Owner { return vault.Owner{User: key.User, Provider: key.Provider} }

@@ -69,7 +69,7 @@ func (e *endpoint) client() *oauth.Client {
 }
 
 // rotating answers R1 with A2 and R2, R2 with A3 and R3, and nothing twice.
-func rotating(int, string) func(int, string) (int, string) {
+func rotating() func(int, string) (int, string) {
 	next := 1
 	return func(_ int, refresh string) (int, string) {
 		if refresh != fmt.Sprint("R", next) {
@@ -198,7 +198,7 @@ func TestWhenATokenIsRefreshed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := &endpoint{answer: rotating(0, "")}
+				e := &endpoint{answer: rotating()}
 				b := book(t, memory.New(nil), "one")
 				connect(t, b, c.lasts)
 				time.Sleep(c.age)
@@ -219,7 +219,7 @@ func TestWhenATokenIsRefreshed(t *testing.T) {
 // A token that was refused is renewed once, however many have used it.
 func TestRenew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &endpoint{answer: rotating(0, "")}
+		e := &endpoint{answer: rotating()}
 		b := book(t, memory.New(nil), "one")
 		connect(t, b, time.Hour)
 		s := b.Session(alice, e.client(), "here")
@@ -254,7 +254,7 @@ func TestTroubles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				bad := true
-				good := rotating(0, "")
+				good := rotating()
 				e := &endpoint{answer: func(n int, refresh string) (int, string) {
 					if bad {
 						return body.status, body.text
@@ -298,7 +298,7 @@ func (b *broken) PutCredential(ctx context.Context, c store.Credential) (int64, 
 func TestAnAnswerIsStoredBeforeItIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &broken{Store: memory.New(nil)}
-		e := &endpoint{answer: rotating(0, "")}
+		e := &endpoint{answer: rotating()}
 		b := book(t, s, "one")
 		connect(t, b, time.Second)
 		time.Sleep(time.Minute)
@@ -440,7 +440,7 @@ func TestACopiedRow(t *testing.T) {
 func TestRotateDuringARefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New(nil)
-		e := &endpoint{answer: rotating(0, "")}
+		e := &endpoint{answer: rotating()}
 		old := &Book{Store: s, Keys: keys(t, "a"), Owner: "daemon"}
 		connect(t, old, time.Second)
 		time.Sleep(time.Minute)
@@ -468,7 +468,7 @@ func TestRotateDuringARefresh(t *testing.T) {
 // What was granted for one server or application is not sent to another.
 func TestTokensStayWithTheirServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &endpoint{answer: rotating(0, "")}
+		e := &endpoint{answer: rotating()}
 		b := book(t, memory.New(nil), "one")
 		connect(t, b, time.Hour)
 		s := b.Session(alice, e.client(), "elsewhere")
@@ -526,7 +526,7 @@ func TestConnectedAnewDuringARefresh(t *testing.T) {
 		b := book(t, memory.New(nil), "one")
 		e := &endpoint{}
 		e.answer = func(int, string) (int, string) {
-			if _, err := b.Drop(context.Background(), alice); err != nil {
+			if _, err := b.Drop(context.Background(), alice, "here"); err != nil {
 				t.Error(err)
 			}
 			if err := b.Save(context.Background(), alice, oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, "acct_2", "here"); err != nil {
@@ -542,5 +542,160 @@ func TestConnectedAnewDuringARefresh(t *testing.T) {
 		if g, row := stored(t, b); g.Refresh.Reveal() != "RNEW" || row.Identity != "acct_2" {
 			t.Errorf("stored %s of %s", g.Refresh.Reveal(), row.Identity)
 		}
+	})
+}
+
+// Who is connected anew for another server while a refresh is on its way keeps
+// that account, and this session, which asks the old server, does not get its token.
+func TestConnectedElsewhereDuringARefresh(t *testing.T) {
+	for name, answer := range map[string]struct {
+		status int
+		text   string
+	}{
+		"granted": {200, `{"access_token":"A2","refresh_token":"R2","expires_in":3600}`},
+		"denied":  {400, `{"error":"invalid_grant"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := book(t, memory.New(nil), "one")
+				e := &endpoint{answer: func(int, string) (int, string) {
+					if err := b.Save(context.Background(), alice, oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, "", "elsewhere"); err != nil {
+						t.Error(err)
+					}
+					return answer.status, answer.text
+				}}
+				connect(t, b, time.Second)
+				time.Sleep(time.Minute)
+				s := b.Session(alice, e.client(), "here")
+				for range 2 {
+					got, err := s.Token(t.Context())
+					if _, ok := errors.AsType[*ReauthError](err); !ok || !strings.Contains(err.Error(), "another server") {
+						t.Errorf("got %s, %v", got.Reveal(), err)
+					}
+				}
+				if g, row := stored(t, b); g.Access.Reveal() != "NEW" || row.Refused != "" {
+					t.Errorf("stored %s, refused %q", g.Access.Reveal(), row.Refused)
+				}
+			})
+		})
+	}
+}
+
+// An answer that comes after another daemon was refused with the same refresh
+// token is a grant, and the refusal no longer counts.
+func TestALateAnswerCountsAfterARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New(nil)
+		b, other := book(t, s, "one"), book(t, s, "two")
+		refused := (&endpoint{answer: func(int, string) (int, string) { return 400, `{"error":"invalid_grant"}` }}).client()
+		e := &endpoint{answer: func(int, string) (int, string) {
+			time.Sleep(2 * hold)
+			if _, err := other.Session(alice, refused, "here").Token(context.Background()); err == nil {
+				t.Error("the other daemon was not refused")
+			}
+			return 200, `{"access_token":"A2","refresh_token":"R2","expires_in":3600}`
+		}}
+		connect(t, b, time.Second)
+		time.Sleep(time.Minute)
+		if got, err := b.Session(alice, e.client(), "here").Token(t.Context()); err != nil || got.Reveal() != "A2" {
+			t.Errorf("got %s, %v", got.Reveal(), err)
+		}
+		if g, row := stored(t, b); g.Refresh.Reveal() != "R2" || row.Refused != "" {
+			t.Errorf("stored %s, refused %q", g.Refresh.Reveal(), row.Refused)
+		}
+	})
+}
+
+// While a token is good, a server that is away is not asked with each request.
+func TestAServerThatIsAwayIsLeftAloneForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{answer: func(int, string) (int, string) { return 503, "" }}
+		b := book(t, memory.New(nil), "one")
+		connect(t, b, time.Hour)
+		time.Sleep(50 * time.Minute)
+		s := b.Session(alice, e.client(), "here")
+		for _, want := range []int{1, 2} {
+			for range 5 {
+				if got, err := s.Token(t.Context()); err != nil || got.Reveal() != "A1" {
+					t.Errorf("got %s, %v", got.Reveal(), err)
+				}
+			}
+			if len(e.asked) != want {
+				t.Errorf("%d requests, want %d", len(e.asked), want)
+			}
+			time.Sleep(2 * away)
+		}
+	})
+}
+
+// One credential that does not open keeps no other from being sealed anew.
+func TestRotatePastOneThatDoesNotOpen(t *testing.T) {
+	s := memory.New(nil)
+	old := &Book{Store: s, Keys: keys(t, "a"), Owner: "one"}
+	for _, user := range []string{"alice", "bob", "carol"} {
+		if err := old.Save(t.Context(), store.Key{User: user, Provider: "gitea"}, oauth.Token{Access: vault.NewSecret("A1")}, "", "here"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, row := stored(t, old)
+	row.Key.User, row.Version = "bob", 1 // alice's, where bob's should be
+	if _, err := s.PutCredential(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+	b := &Book{Store: s, Keys: keys(t, "b", "a"), Owner: "one"}
+	n, err := b.Rotate(t.Context())
+	if n != 2 || !errors.Is(err, vault.ErrWrongKey) || !strings.Contains(err.Error(), "bob") {
+		t.Errorf("sealed %d, %v", n, err)
+	}
+}
+
+// A rotation that is cut or fails holds up nobody's refresh.
+func TestARotationThatFailsLeavesNoNote(t *testing.T) {
+	s := &broken{Store: memory.New(nil)}
+	connect(t, &Book{Store: s, Keys: keys(t, "a"), Owner: "one"}, time.Hour)
+	b := &Book{Store: s, Keys: keys(t, "b", "a"), Owner: "one"}
+	s.fails = 1
+	if n, err := b.Rotate(t.Context()); n != 0 || !errors.Is(err, store.ErrUnreachable) {
+		t.Errorf("sealed %d, %v", n, err)
+	}
+	if _, row := stored(t, b); row.Refresher != "" {
+		t.Errorf("the note of %q is left", row.Refresher)
+	}
+}
+
+// What was granted for elsewhere is forgotten, and not handed out to be revoked.
+func TestDropElsewhere(t *testing.T) {
+	for bound, want := range map[string]string{"here": "R1", "elsewhere": ""} {
+		b := book(t, memory.New(nil), "one")
+		connect(t, b, time.Hour)
+		got, err := b.Drop(t.Context(), alice, bound)
+		if err != nil || got.Token.Refresh.Reveal() != want || got.Elsewhere != (want == "") {
+			t.Errorf("%s: got %q, %v", bound, got.Token.Refresh.Reveal(), err)
+		}
+		if _, _, err := b.open(t.Context(), alice); err == nil {
+			t.Errorf("%s: it is there still", bound)
+		}
+	}
+}
+
+// What a refresh that is on its way gets is handed out to be revoked as well.
+func TestDropDuringARefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{answer: rotating()}
+		b := book(t, memory.New(nil), "one")
+		connect(t, b, time.Second)
+		time.Sleep(time.Minute)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if got, err := b.Session(alice, e.client(), "here").Token(t.Context()); err != nil || got.Reveal() != "A2" {
+				t.Errorf("got %s, %v", got.Reveal(), err)
+			}
+		})
+		time.Sleep(100 * time.Millisecond) // while the provider answers
+		got, err := b.Drop(t.Context(), alice, "here")
+		if err != nil || got.Token.Refresh.Reveal() != "R2" {
+			t.Errorf("got %q, %v", got.Token.Refresh.Reveal(), err)
+		}
+		wg.Wait()
 	})
 }

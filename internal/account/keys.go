@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -47,45 +46,60 @@ const (
 // Rotate seals anew what another key than the active one has sealed, while
 // everything runs. Each credential is held for that moment, as for a refresh, so
 // that no refresh is on its way. What was cut goes on with the next call. It
-// returns how many it sealed.
+// returns how many it sealed; those that do not open are passed over, and are an
+// error at the end.
 func (b *Book) Rotate(ctx context.Context) (int, error) {
-	n := 0
+	n, shut := 0, 0
+	var first error
 	err := b.each(ctx, store.CredentialFilter{NotBy: b.Keys.Active()}, func(row store.Credential) error {
+		if _, err := b.read(row); err != nil {
+			if shut++; shut == 1 {
+				first = err
+			}
+			return nil
+		}
 		sealed, err := b.reseal(ctx, row.Key)
 		if sealed {
 			n++
 		}
 		return err
 	})
+	if shut > 0 {
+		err = errors.Join(err, fmt.Errorf("%d could not be sealed anew, the first: %w", shut, first))
+	}
 	return n, err
 }
 
-// reseal seals one credential with the active key.
+// reseal seals one credential with the active key, and reports whether it did.
 func (b *Book) reseal(ctx context.Context, key store.Key) (bool, error) {
-	name := b.Owner + " rotation " + rand.Text()[:8]
+	note := b.note(" rotation")
 	for {
-		row, held, err := b.Store.HoldCredential(ctx, key, name, hold)
+		row, err := b.take(ctx, key, note)
 		if err != nil {
 			return false, ignoreGone(err)
 		}
-		if !held {
-			if err := wait(ctx, glance); err != nil {
-				return false, err
-			}
-			continue
+		sealed, err := b.sealAnew(ctx, row, note)
+		if !sealed {
+			err = errors.Join(err, b.Store.FreeCredential(context.WithoutCancel(ctx), key, note))
 		}
-		if row.KeyID == b.Keys.Active() {
-			return false, b.Store.FreeCredential(ctx, key, name)
+		if !errors.Is(err, store.ErrConflict) { // the user has connected again
+			return sealed, err
 		}
-		g, err := b.read(row)
-		if err != nil {
-			return false, errors.Join(err, b.Store.FreeCredential(ctx, key, name))
-		}
-		if _, err = b.put(ctx, row, g); errors.Is(err, store.ErrConflict) {
-			continue // the user has connected again
-		}
-		return err == nil, err
 	}
+}
+
+// sealAnew writes a credential that is held under a note, sealed by the active
+// key, which takes the note out. It reports whether it did.
+func (b *Book) sealAnew(ctx context.Context, row store.Credential, note string) (bool, error) {
+	if row.KeyID == b.Keys.Active() {
+		return false, nil
+	}
+	row.Refresher = note
+	g, err := b.read(row)
+	if err == nil {
+		_, err = b.put(ctx, row, g)
+	}
+	return err == nil, err
 }
 
 func ignoreGone(err error) error {

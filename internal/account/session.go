@@ -20,14 +20,27 @@ type Session struct {
 	client *oauth.Client
 	bound  string
 
-	mu   sync.Mutex
-	last grant // that was read or got last: most requests need no look into the store
+	mu     sync.Mutex
+	last   grant     // that was read or got last: most requests need no look into the store
+	failed time.Time // when a refresh came to nothing though that token was good still
 }
 
 // Session returns the account of a source, refreshed by client. Tokens that were
 // granted for elsewhere than bound are not used.
 func (b *Book) Session(key store.Key, client *oauth.Client, bound string) *Session {
 	return &Session{book: b, key: key, client: client, bound: bound}
+}
+
+// reauth says why this account must be connected again.
+func (s *Session) reauth(why string) *ReauthError { return &ReauthError{s.key, why, s.bound} }
+
+// open returns the grant and its row.
+func (s *Session) open(ctx context.Context) (grant, store.Credential, error) {
+	g, row, err := s.book.open(ctx, s.key)
+	if r, none := errors.AsType[*ReauthError](err); none {
+		err = s.reauth(r.Why)
+	}
+	return g, row, err
 }
 
 // errElsewhere is why a token is not used.
@@ -42,37 +55,58 @@ const (
 	longer = 4 * time.Minute
 )
 
+// away is how long no refresh is tried after one that came to nothing, while
+// the token is good.
+const away = time.Minute
+
 // Token returns an access token that is good for a while: the stored one, or a
 // new one where its end is near. A *ReauthError means that only the user can help.
 func (s *Session) Token(ctx context.Context) (vault.Secret, error) {
-	if g := s.remembered(); !g.Access.IsZero() && (g.fresh(s.book.now()) || g.Refresh.IsZero()) {
-		return g.Access, nil
+	if token, ok := s.remembered(); ok {
+		return token, nil
 	}
-	g, row, err := s.book.open(ctx, s.key)
+	g, row, err := s.open(ctx)
 	if err != nil {
 		return vault.Secret{}, err
 	}
-	if row.Refused != "" {
-		return vault.Secret{}, &ReauthError{s.key, row.Refused}
-	}
-	if g.bound != s.bound {
-		return vault.Secret{}, &ReauthError{s.key, errElsewhere}
-	}
-	s.remember(g)
-	if g.fresh(s.book.now()) || g.Refresh.IsZero() {
-		return g.Access, nil // a token that can't be refreshed is used until it is refused
+	if token, err := s.accept(g, row); err != nil || g.fresh(s.book.now()) || g.Refresh.IsZero() {
+		return token, err // a token that can't be refreshed is used until it is refused
 	}
 	token, err := s.Renew(ctx, g.Access)
 	if _, gone := errors.AsType[*ReauthError](err); err != nil && !gone && ctx.Err() == nil && s.book.now().Before(g.Expires) {
+		s.fail()
 		return g.Access, nil // it is good for a while still, and the server may come back
 	}
 	return token, err
 }
 
-func (s *Session) remembered() grant {
+// remembered returns the token that was read or got last, if it will do.
+func (s *Session) remembered() (vault.Secret, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last
+	g, now := s.last, s.book.now()
+	tried := now.Before(s.failed.Add(away)) && now.Before(g.Expires)
+	return g.Access, !g.Access.IsZero() && (g.fresh(now) || g.Refresh.IsZero() || tried)
+}
+
+// accept remembers and returns what is stored, unless it may not be used here:
+// then it is a *ReauthError.
+func (s *Session) accept(g grant, row store.Credential) (vault.Secret, error) {
+	switch {
+	case row.Refused != "":
+		return vault.Secret{}, s.reauth(row.Refused)
+	case g.bound != s.bound:
+		return vault.Secret{}, s.reauth(errElsewhere)
+	}
+	s.remember(g)
+	return g.Access, nil
+}
+
+// fail notes that a refresh came to nothing.
+func (s *Session) fail() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = s.book.now()
 }
 
 func (s *Session) remember(g grant) {
@@ -95,24 +129,32 @@ func (g grant) fresh(now time.Time) bool {
 // whose end is near: the one that another has got meanwhile, or a new one. Of
 // all who ask, over all daemons, one asks the provider.
 func (s *Session) Renew(ctx context.Context, used vault.Secret) (vault.Secret, error) {
-	giveUp := s.book.now().Add(longer)
-	mine := &holder{s, s.book.Owner + " " + rand.Text()[:8]}
-	for {
-		row, held, err := s.book.Store.HoldCredential(ctx, s.key, mine.name, hold)
-		if errors.Is(err, store.ErrNotFound) {
-			return vault.Secret{}, &ReauthError{s.key, "it is not connected"}
+	mine := &holder{s, s.book.note("")}
+	row, err := s.book.take(ctx, s.key, mine.name)
+	if errors.Is(err, store.ErrNotFound) {
+		return vault.Secret{}, s.reauth(notConnected)
+	}
+	if err != nil {
+		return vault.Secret{}, err
+	}
+	return mine.renew(ctx, row, used)
+}
+
+// note returns a new note of who holds a credential, and what for.
+func (b *Book) note(what string) string { return b.Owner + what + " " + rand.Text()[:8] }
+
+// take waits until a credential is held under a note, and returns it as it was before.
+func (b *Book) take(ctx context.Context, key store.Key, note string) (store.Credential, error) {
+	for giveUp := b.now().Add(longer); ; {
+		row, held, err := b.Store.HoldCredential(ctx, key, note, hold)
+		if err != nil || held {
+			return row, err
 		}
-		if err != nil {
-			return vault.Secret{}, err
-		}
-		if held {
-			return mine.renew(ctx, row, used)
-		}
-		if s.book.now().After(giveUp) {
-			return vault.Secret{}, fmt.Errorf("the token of %s has been being refreshed by %s for %s", s.key, row.Refresher, longer)
+		if b.now().After(giveUp) {
+			return row, fmt.Errorf("the token of %s has been being refreshed by %s for %s", key, row.Refresher, longer)
 		}
 		if err := wait(ctx, glance); err != nil {
-			return vault.Secret{}, err
+			return row, err
 		}
 	}
 }
@@ -142,17 +184,12 @@ func (s *holder) renew(ctx context.Context, row store.Credential, used vault.Sec
 	lost := row.Refresher != "" // somebody noted a refresh and never wrote its answer
 	row.Refresher = s.name      // what is written is written under this note
 	g, err := s.book.read(row)
-	switch {
-	case err != nil:
-	case row.Refused != "":
-		err = &ReauthError{s.key, row.Refused}
-	case g.bound != s.bound:
-		err = &ReauthError{s.key, errElsewhere}
-	default:
-		s.remember(g)
+	var token vault.Secret
+	if err == nil {
+		token, err = s.accept(g, row)
 	}
-	if err != nil || !g.Access.Equal(used) {
-		return g.Access, errors.Join(err, s.free(ctx)) // another has got one
+	if err != nil || !token.Equal(used) {
+		return token, errors.Join(err, s.free(ctx)) // another has got one
 	}
 	if g.Refresh.IsZero() {
 		// A refusal may be of the moment: it is no word that the grant is no more.
@@ -181,15 +218,14 @@ func (s *holder) keep(ctx context.Context, row store.Credential, old, g grant) (
 			return g.Access, nil
 		}
 		if errors.Is(err, store.ErrConflict) {
-			newer, stored, openErr := s.book.open(ctx, s.key)
+			newer, stored, openErr := s.open(ctx)
 			switch {
 			case openErr == nil && newer.Refresh.Equal(old.Refresh):
-				row, row.Refresher = stored, "" // it was only sealed anew: what was granted goes over it
+				// It was only sealed anew, or another was refused since: what was granted goes over it.
+				row, row.Refresher, row.Refused = stored, "", ""
 				continue
 			case openErr == nil:
-				// The user has connected again meanwhile: that token counts.
-				s.remember(newer)
-				return newer.Access, nil
+				return s.accept(newer, stored) // the user has connected again meanwhile: that token counts
 			}
 			err = openErr
 			if _, gone := errors.AsType[*ReauthError](err); gone {
@@ -204,18 +240,19 @@ func (s *holder) keep(ctx context.Context, row store.Credential, old, g grant) (
 // denied is what follows when the provider says that the grant is no more: if
 // what is stored is not what was sent, another has rotated it, and that counts.
 func (s *holder) denied(ctx context.Context, row store.Credential, g grant, refusal *oauth.Refusal, lost bool) (vault.Secret, error) {
-	newer, stored, err := s.book.open(ctx, s.key)
+	newer, stored, err := s.open(ctx)
 	if err != nil {
 		return vault.Secret{}, errors.Join(err, s.free(ctx))
 	}
-	if stored.Version != row.Version {
-		s.remember(newer)
-		return newer.Access, s.free(ctx)
+	if !newer.Refresh.Equal(g.Refresh) || !newer.Access.Equal(g.Access) {
+		token, err := s.accept(newer, stored)
+		return token, errors.Join(err, s.free(ctx))
 	}
 	why := refusal.Code
 	if lost {
 		why += "; the answer to the refresh before was lost, and the provider does not take the old token again"
 	}
+	row.Version = stored.Version // it may have been sealed anew
 	return vault.Secret{}, s.refuse(ctx, row, g, why)
 }
 
@@ -223,9 +260,9 @@ func (s *holder) denied(ctx context.Context, row store.Credential, g grant, refu
 func (s *holder) refuse(ctx context.Context, row store.Credential, g grant, why string) error {
 	row.Refused = why
 	if _, err := s.book.put(ctx, row, g); err != nil && !errors.Is(err, store.ErrConflict) {
-		return errors.Join(&ReauthError{s.key, why}, err)
+		return errors.Join(s.reauth(why), err)
 	}
-	return &ReauthError{s.key, why}
+	return s.reauth(why)
 }
 
 func (s *holder) free(ctx context.Context) error {

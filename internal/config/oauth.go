@@ -72,6 +72,11 @@ func isSafe(text string) bool {
 	if u.Scheme == "https" {
 		return true
 	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback())
+	return u.Scheme == "http" && Loopback(u.Hostname())
+}
+
+// Loopback reports whether a host is this machine, as nobody else can reach it.
+func Loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

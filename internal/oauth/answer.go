@@ -45,7 +45,7 @@ func parse(status int, contentType string, body []byte, now time.Time) (grant, *
 			detail = fields["message"]
 		}
 		r := &Refusal{Status: status, Code: word(code), Detail: detail} // not clipped: secrets in it are to be found whole
-		r.Kind = kindOf(status, code, detail)
+		r.Kind = kindOf(code, detail)
 		return grant{}, r
 	}
 	g := grant{access: fields["access_token"], refresh: fields["refresh_token"], scope: fields["scope"]}
@@ -60,7 +60,7 @@ func parse(status int, contentType string, body []byte, now time.Time) (grant, *
 // a refresh token that is no more. Gitea says unauthorized_client for that and
 // also for a wrong client secret, and Dex says invalid_request: what they say
 // in words tells these apart.
-func kindOf(status int, code, detail string) Kind {
+func kindOf(code, detail string) Kind {
 	detail = strings.ToLower(detail)
 	aboutClient := strings.Contains(detail, "client secret") || strings.Contains(detail, "client_secret") || strings.Contains(detail, "client id") || strings.Contains(detail, "client_id")
 	aboutToken := strings.Contains(detail, "refresh token") || strings.Contains(detail, "refresh_token") || strings.Contains(detail, "token was already used") || strings.Contains(detail, "token has been")

@@ -235,33 +235,6 @@ func TestCode(t *testing.T) {
 	}
 }
 
-func TestDeviceFlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		polls := 0
-		c := client(func(req *http.Request, form url.Values) (int, string, string) {
-			if req.URL.Path == "/device" {
-				return 200, "application/json", `{"device_code":"canary-device","user_code":"ABCD","verification_uri":"https://auth.test/enter","expires_in":600,"interval":5}`
-			}
-			switch polls++; polls {
-			case 1:
-				return 400, "application/json", `{"error":"authorization_pending"}`
-			case 2:
-				return 400, "application/json", `{"error":"slow_down"}`
-			}
-			return 200, "application/json", `{"access_token":"A","refresh_token":"R","expires_in":60}`
-		})
-		began := time.Now()
-		d, err := c.Device(t.Context())
-		if err != nil || d.UserCode != "ABCD" || d.URL != "https://auth.test/enter" {
-			t.Fatal(d, err)
-		}
-		got, err := c.Await(t.Context(), d)
-		if err != nil || got.Refresh.Reveal() != "R" || polls != 3 || time.Since(began) < 15*time.Second {
-			t.Errorf("got %v, %v after %d polls and %s", got, err, polls, time.Since(began))
-		}
-	})
-}
-
 func TestClientCredentialsAndRevoke(t *testing.T) {
 	var revoked string
 	c := client(func(req *http.Request, form url.Values) (int, string, string) {

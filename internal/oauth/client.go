@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,35 +80,6 @@ func (c *Client) ClientCredentials(ctx context.Context) (Token, error) {
 	return c.token(t, err)
 }
 
-// A DeviceCode is what a user of a device without a browser is told (RFC 8628).
-type DeviceCode struct {
-	UserCode string
-	URL      string // where to enter it
-	Complete string // the URL with the code in it, "" if there is none
-	Expires  time.Time
-
-	grant *oauth2.DeviceAuthResponse
-}
-
-// Device begins the device flow.
-func (c *Client) Device(ctx context.Context) (DeviceCode, error) {
-	ctx, done := c.context(ctx)
-	defer done()
-	r, err := c.App.config().DeviceAuth(ctx)
-	if err != nil {
-		_, err = c.token(nil, err)
-		return DeviceCode{}, err
-	}
-	return DeviceCode{UserCode: r.UserCode, URL: r.VerificationURI, Complete: r.VerificationURIComplete, Expires: r.Expiry, grant: r}, nil
-}
-
-// Await waits until the user has entered the code, or its time is over.
-func (c *Client) Await(ctx context.Context, d DeviceCode) (Token, error) {
-	client := &http.Client{Transport: normal{c, []string{d.grant.DeviceCode}}}
-	t, err := c.App.config().DeviceAccessToken(context.WithValue(ctx, oauth2.HTTPClient, client), d.grant)
-	return c.token(t, err)
-}
-
 // Revoke tells the server that a token is no longer wanted (RFC 7009).
 func (c *Client) Revoke(ctx context.Context, token vault.Secret) error {
 	ctx, done := context.WithTimeout(ctx, patience)
@@ -148,7 +118,11 @@ func (c *Client) base() http.RoundTripper {
 // context puts our way of asking into a context, as x/oauth2 wants it, and
 // limits the time. secrets are those of the request, which the server may echo.
 func (c *Client) context(ctx context.Context, secrets ...string) (context.Context, context.CancelFunc) {
-	client := &http.Client{Transport: normal{c, secrets}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c.through(ctx, normal{client: c, secrets: secrets, read: readToken})
+}
+
+func (c *Client) through(ctx context.Context, n normal) (context.Context, context.CancelFunc) {
+	client := &http.Client{Transport: n, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, client), patience)
 }
 
@@ -175,7 +149,7 @@ func (c *Client) refusal(err error) error {
 		if r.Response != nil {
 			status = r.Response.StatusCode
 		}
-		return &Refusal{Kind: kindOf(status, r.ErrorCode, ""), Status: status, Code: word(r.ErrorCode)}
+		return &Refusal{Kind: kindOf(r.ErrorCode, ""), Status: status, Code: word(r.ErrorCode)}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &Refusal{Detail: fmt.Sprintf("no answer within %s", patience)}
@@ -190,6 +164,7 @@ func (c *Client) refusal(err error) error {
 type normal struct {
 	client  *Client
 	secrets []string
+	read    func(status int, contentType string, body []byte, now time.Time) (map[string]any, *Refusal)
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -204,31 +179,31 @@ func (n normal) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, &Refusal{Status: resp.StatusCode, Detail: "the answer breaks off"}
 	}
-	contentType := resp.Header.Get("Content-Type")
-	if req.URL.String() == n.client.App.DeviceURL && resp.StatusCode/100 == 2 {
-		return answerWith(req, resp.StatusCode, body), nil
+	fields, refusal := n.read(resp.StatusCode, resp.Header.Get("Content-Type"), body, n.client.now())
+	switch {
+	case refusal == nil:
+		return answerWith(req, http.StatusOK, fields)
+	case refusal.Code == "authorization_pending" || refusal.Code == "slow_down":
+		return answerWith(req, http.StatusBadRequest, map[string]any{"error": refusal.Code})
 	}
-	g, refusal := parse(resp.StatusCode, contentType, body, n.client.now())
+	refusal.Detail = clip(n.scrub(refusal.Detail))
+	return nil, refusal
+}
+
+// readToken makes of an answer with a token what RFC 6749, section 5.1, has.
+func readToken(status int, contentType string, body []byte, now time.Time) (map[string]any, *Refusal) {
+	g, refusal := parse(status, contentType, body, now)
 	if refusal != nil {
-		if refusal.Code == "authorization_pending" || refusal.Code == "slow_down" {
-			text, _ := json.Marshal(map[string]string{"error": refusal.Code})
-			return answerWith(req, http.StatusBadRequest, text), nil
-		}
-		refusal.Detail = clip(n.scrub(refusal.Detail))
 		return nil, refusal
 	}
-	canonical := map[string]any{"access_token": g.access, "token_type": "Bearer", "scope": g.scope}
+	fields := map[string]any{"access_token": g.access, "token_type": "Bearer", "scope": g.scope}
 	if g.refresh != "" {
-		canonical["refresh_token"] = g.refresh
+		fields["refresh_token"] = g.refresh
 	}
 	if g.lifetime > 0 {
-		canonical["expires_in"] = int64(g.lifetime / time.Second)
+		fields["expires_in"] = int64(g.lifetime / time.Second)
 	}
-	text, err := json.Marshal(canonical)
-	if err != nil {
-		return nil, err
-	}
-	return answerWith(req, http.StatusOK, text), nil
+	return fields, nil
 }
 
 // scrub takes the secrets of a request out of what a server says.
@@ -242,10 +217,14 @@ func (n normal) scrub(text string) string {
 	return text
 }
 
-func answerWith(req *http.Request, status int, body []byte) *http.Response {
+func answerWith(req *http.Request, status int, fields map[string]any) (*http.Response, error) {
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
 	return &http.Response{
-		StatusCode: status, Status: cmp.Or(http.StatusText(status), "answer"), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
 		ContentLength: int64(len(body)), Request: req,
-	}
+	}, nil
 }

@@ -28,8 +28,8 @@ type held struct {
 	past   []vault.Secret // tokens that were used before: they are to be redacted still
 }
 
-// now returns the secret that signs.
-func (h *held) now() vault.Secret {
+// current returns the secret that signs.
+func (h *held) current() vault.Secret {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.secret
@@ -109,14 +109,14 @@ func (s *signer) sign(req *http.Request) {
 	}
 	switch s.auth.Scheme {
 	case syncd.Bearer, syncd.OAuth2:
-		req.Header.Set("Authorization", "Bearer "+s.now().Reveal())
+		req.Header.Set("Authorization", "Bearer "+s.current().Reveal())
 	case syncd.Basic:
-		req.SetBasicAuth(s.username, s.now().Reveal())
+		req.SetBasicAuth(s.username, s.current().Reveal())
 	case syncd.HeaderKey:
-		req.Header.Set(s.auth.Name, s.auth.Prefix+s.now().Reveal())
+		req.Header.Set(s.auth.Name, s.auth.Prefix+s.current().Reveal())
 	case syncd.QueryKey:
 		u := *req.URL
-		pair := url.QueryEscape(s.auth.Name) + "=" + url.QueryEscape(s.now().Reveal())
+		pair := url.QueryEscape(s.auth.Name) + "=" + url.QueryEscape(s.current().Reveal())
 		s.unsign(&u)
 		if u.RawQuery != "" {
 			pair = "&" + pair
