@@ -3,6 +3,7 @@ package config
 import (
 	"encoding"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/syncdhq/syncd"
@@ -16,20 +17,21 @@ type Option struct {
 	Doc     string
 }
 
-// Describe lists the options of a connector.
+// Describe lists the options of a connector. What holds itself is listed without
+// what it holds.
 func Describe(c syncd.Connector) []Option {
-	if c.Options == nil {
+	v, ok := optionsOf(c)
+	if !ok {
 		return nil
 	}
-	v := reflect.ValueOf(c.Options())
-	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		return nil
-	}
-	return describe(nil, "", v.Elem())
+	return describe(nil, "", v, nil)
 }
 
-func describe(out []Option, prefix string, v reflect.Value) []Option {
+// describe appends the options of a struct, which is in structs of the types around.
+func describe(out []Option, prefix string, v reflect.Value, around []reflect.Type) []Option {
 	d := &decoder{}
+	around = append(slices.Clip(around), v.Type())
+	opens := func(t reflect.Type) bool { return t.Kind() == reflect.Struct && !slices.Contains(around, t) }
 	for _, f := range shapeOf(v.Type()).fields {
 		to := reflect.New(f.typ).Elem()
 		to.Set(v.FieldByIndex(f.index))
@@ -48,16 +50,16 @@ func describe(out []Option, prefix string, v reflect.Value) []Option {
 			o.Type = "text"
 		case parse != nil:
 			o.Type, _, _ = strings.Cut(strings.TrimPrefix(noun, "a "), " such as ")
-		case to.Kind() == reflect.Struct:
-			out = describe(out, o.Key+".", to)
+		case opens(to.Type()):
+			out = describe(out, o.Key+".", to, around)
 			continue
-		case to.Kind() == reflect.Slice && to.Type().Elem().Kind() == reflect.Struct:
+		case to.Kind() == reflect.Slice && opens(to.Type().Elem()):
 			o.Type = "list"
-			out = describe(append(out, o), o.Key+"[].", reflect.Zero(to.Type().Elem()))
+			out = describe(append(out, o), o.Key+"[].", reflect.Zero(to.Type().Elem()), around)
 			continue
-		case to.Kind() == reflect.Map && to.Type().Elem().Kind() == reflect.Struct:
+		case to.Kind() == reflect.Map && opens(to.Type().Elem()):
 			o.Type = "mapping"
-			out = describe(append(out, o), o.Key+".NAME.", reflect.Zero(to.Type().Elem()))
+			out = describe(append(out, o), o.Key+".NAME.", reflect.Zero(to.Type().Elem()), around)
 			continue
 		case to.Kind() == reflect.Slice:
 			o.Type = "list"

@@ -26,7 +26,8 @@ type document struct {
 }
 
 // parse returns the root of the only document in the file, or nil and errors.
-func (d *document) parse() *yaml.Node {
+// least is what a file must have, for the error of an empty one.
+func (d *document) parse(least string) *yaml.Node {
 	if !d.readable() {
 		return nil
 	}
@@ -34,8 +35,8 @@ func (d *document) parse() *yaml.Node {
 	switch {
 	case errors.Is(err, errSecond):
 		d.addAt(root.Line, root.Column, "the file has a second document", "take out the line --- and what does not belong")
-	case errors.Is(err, io.EOF):
-		d.addAt(1, 1, "the file is empty", "it needs at least store:, providers: and sources:")
+	case errors.Is(err, io.EOF), err == nil && isNull(root):
+		d.addAt(1, 1, "the file is empty", "it needs at least "+least)
 	case err != nil:
 		d.syntaxErrors(err)
 	default:

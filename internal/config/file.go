@@ -87,6 +87,14 @@ type sourceShape struct {
 	Credentials subtree `yaml:"credentials" doc:"what requests are signed with: token, or username and password"`
 }
 
+// words are the keys of the file that take one of a few words.
+var words = map[string][]string{
+	"catch_up":   {"once", "none"},
+	"on_missing": {string(Keep), string(Mark)},
+	"level":      {"debug", "info", "warn", "error"},
+	"format":     {"auto", "text", "json"},
+}
+
 // defaults returns a file that sets nothing.
 func defaults() fileShape {
 	var f fileShape

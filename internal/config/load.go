@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ func Parse(name string, data []byte, connectors []syncd.Connector, env func(stri
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	d := &document{name: name, data: data}
-	if root := d.parse(); root != nil && !d.cycles(root) {
+	if root := d.parse("store:, providers: and sources:"); root != nil && !d.cycles(root) {
 		l := newLoader(d, connectors, env)
 		l.cfg.Path, l.cfg.Dir = name, dir
 		l.file(root)
@@ -87,10 +88,6 @@ func newLoader(d *document, connectors []syncd.Connector, env func(string) (stri
 }
 
 func (l *loader) file(root *yaml.Node) {
-	if isNull(root) {
-		l.addAt(1, 1, "the file is empty", "it needs at least store:, providers: and sources:")
-		return
-	}
 	f := defaults()
 	l.decode(spot{label: "the file", node: withoutExtras(root)}, reflect.ValueOf(&f).Elem())
 	if root.Kind != yaml.MappingNode {
@@ -157,9 +154,9 @@ func (l *loader) top(root *yaml.Node, f *fileShape) {
 }
 
 func (l *loader) log(s *logShape) {
-	l.oneOf(&s.Format, "auto", "text", "json")
+	l.oneOf(&s.Format, "format")
 	l.cfg.Log.Format = s.Format.Value
-	if l.oneOf(&s.Level, "debug", "info", "warn", "error") {
+	if l.oneOf(&s.Level, "level") {
 		// The four names are among those that slog reads.
 		_ = l.cfg.Log.Level.UnmarshalText([]byte(s.Level.Value))
 	}
@@ -169,7 +166,9 @@ func (l *loader) log(s *logShape) {
 func (l *loader) keys(a *at[string]) {
 	path, embedded := strings.CutPrefix(l.cfg.Store, "sqlite:")
 	switch {
-	case a.good && a.Value != "":
+	case a.good && a.Value == "":
+		l.refuse(a.spot, "the path of a file", problem{"it is empty", "write the path of a file, or take it out"})
+	case a.good:
 		l.cfg.Keys = a.Value
 		if !filepath.IsAbs(a.Value) {
 			l.cfg.Keys = filepath.Join(l.cfg.Dir, a.Value)
@@ -235,16 +234,15 @@ func amount(v any) string {
 	return fmt.Sprint(v)
 }
 
-// oneOf checks a word that the file sets.
-func (l *loader) oneOf(a *at[string], words ...string) bool {
-	for _, w := range words {
-		if a.Value == w {
-			return true
-		}
+// oneOf checks a value that must be one of the words of its key.
+func (l *loader) oneOf(a *at[string], key string) bool {
+	known := words[key]
+	if slices.Contains(known, a.Value) {
+		return true
 	}
 	if a.good {
-		noun := "one of " + strings.Join(words, ", ")
-		l.refuse(a.spot, noun, problem{fmt.Sprintf("%q is not known", clip(a.Value)), didYouMean(a.Value, words)})
+		noun := "one of " + strings.Join(known, ", ")
+		l.refuse(a.spot, noun, problem{fmt.Sprintf("%q is not known", clip(a.Value)), didYouMean(a.Value, known)})
 	}
 	return false
 }

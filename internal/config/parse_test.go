@@ -119,6 +119,7 @@ func TestTooLarge(t *testing.T) {
 func TestTop(t *testing.T) {
 	top := func(lines string) string { return lines + goodProviders + goodSources }
 	wrong(t, []faulty{
+		{"keys of no file", top(goodStore + "keys: \"\"\n"), []string{"2:7: keys: it is empty: write the path of a file, or take it out"}},
 		{"all wrong at once", top(`store: mysql://u:hunter2@h/d
 listen: "8400"
 workers: 0

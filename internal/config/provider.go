@@ -56,7 +56,7 @@ func (l *loader) oneProvider(name string, e entry) {
 	l.decode(at, reflect.ValueOf(&p.shape).Elem())
 	s := &p.shape
 	p.plan, p.Timing = l.timing(l.base, &s.timingShape)
-	l.oneOf(&s.OnMissing, string(Keep), string(Mark))
+	l.oneOf(&s.OnMissing, "on_missing")
 	p.OnMissing, p.MaxMissing, p.AllowEmpty = OnMissing(s.OnMissing.Value), s.MaxMissing.Value, s.AllowEmpty.Value
 	p.Rate, p.UserRate = l.rate(&s.Rate), l.rate(&s.UserRate)
 	p.Budget = l.budgetOver(l.budget, &s.Budget)

@@ -108,7 +108,7 @@ func readProviderFile(path string) ([]byte, error) {
 func (l *loader) readProviderFile(name string, data []byte) *providerFile {
 	f := &providerFile{doc: &document{name: name, data: data}}
 	before := len(l.errs)
-	f.root = f.doc.parse()
+	f.root = f.doc.parse("streams:")
 	if f.root != nil && f.doc.cycles(f.root) {
 		f.root = nil
 	}

@@ -13,14 +13,6 @@ import (
 // An object is one JSON object.
 type object = map[string]any
 
-// words are the keys of the file that take one of a few words.
-var words = map[string][]string{
-	"catch_up":   {"once", "none"},
-	"on_missing": {string(Keep), string(Mark)},
-	"level":      {"debug", "info", "warn", "error"},
-	"format":     {"auto", "text", "json"},
-}
-
 // needed are the keys that a mapping of the file must have.
 var needed = map[reflect.Type][]string{
 	reflect.TypeFor[fileShape]():     {"store", "providers", "sources"},

@@ -109,6 +109,19 @@ func TestSchemaOfAnyType(t *testing.T) {
 	}
 }
 
+// Options that hold themselves are listed as deep as they are other than before.
+func TestDescribeAnyType(t *testing.T) {
+	var got []string
+	for _, o := range Describe(syncd.Connector{Options: func() syncd.Options { return &tree{} }}) {
+		got = append(got, o.Key)
+	}
+	want := []string{"name", "children", "by_name", "left", "when.not", "deep", "wide", "small", "weight", "level", "key", "odd",
+		"inner.deep", "generic.a", "generic.b"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
 // A program without connectors, and with none but one, has a schema.
 func TestSchemaOfFewConnectors(t *testing.T) {
 	for _, connectors := range [][]syncd.Connector{nil, {{Name: "none"}}} {

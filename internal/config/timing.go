@@ -132,7 +132,7 @@ func (l *loader) warnOfSchedule(a *at[string], s schedule.Schedule) {
 }
 
 func (l *loader) catchUp(a *at[string], base bool) bool {
-	if !l.oneOf(a, "once", "none") {
+	if !l.oneOf(a, "catch_up") {
 		return base
 	}
 	return a.Value == "once"

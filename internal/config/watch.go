@@ -27,8 +27,8 @@ const unasked = time.Minute
 // done; then the channel is closed. That is the file at path and those that
 // files returns, such as Config.Files of the configuration in force. Changes in
 // quick succession are told once, and a file that is written with the same
-// content, is missing or can't be read is not told of. Call it before Load, so
-// that no change between the two is missed.
+// content, is missing or can't be read is not told of; without the file at path
+// nothing is. Call it before Load, so that no change between the two is missed.
 //
 // Folders are watched and not the files themselves: editors replace them by
 // others of the same name, and Kubernetes swaps a link above them.
@@ -42,11 +42,12 @@ func Watch(ctx context.Context, path string, files func() []string) (<-chan stru
 		return nil, fmt.Errorf("watch %s: %w", path, err)
 	}
 	look := func() (sums, bool) {
-		all := append([]string{path}, files()...)
-		for _, file := range all {
+		others := files()
+		follow(fs, path)
+		for _, file := range others {
 			follow(fs, file)
 		}
-		return sumsOf(all)
+		return sumsOf(path, others)
 	}
 	w := watch{look: look, told: make(chan struct{}, 1)}
 	w.last, _ = look()
@@ -69,23 +70,31 @@ func follow(fs *fsnotify.Watcher, path string) {
 // sums are the checksums of files' contents, by path.
 type sums map[string][32]byte
 
-// sumsOf returns the checksums, and whether all files can be read.
-func sumsOf(paths []string) (sums, bool) {
-	out := make(sums, len(paths))
-	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, false
+// sumsOf returns the checksums of the files that can be read, and whether the one
+// at path is among them. Another may be missing: the configuration that names it
+// is in force until one without it is read.
+func sumsOf(path string, others []string) (sums, bool) {
+	out := make(sums, 1+len(others))
+	for _, file := range append([]string{path}, others...) {
+		if sum, err := sumOf(file); err == nil {
+			out[file] = sum
 		}
-		h := sha256.New()
-		_, err = io.Copy(h, io.LimitReader(f, maxSize+1))
-		f.Close()
-		if err != nil {
-			return nil, false
-		}
-		out[path] = [32]byte(h.Sum(nil))
 	}
-	return out, true
+	_, ok := out[path]
+	return out, ok
+}
+
+func sumOf(path string) (sum [32]byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sum, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(f, maxSize+1)); err != nil {
+		return sum, err
+	}
+	return [32]byte(h.Sum(nil)), nil
 }
 
 // differ reports whether a file has another content, or was not looked at before.
@@ -132,8 +141,7 @@ func (w *watch) run(ctx context.Context, events <-chan fsnotify.Event, errs <-ch
 			w.tell()
 			continue
 		case <-regular.C:
-			w.tell()
-			continue
+			// Not at once: the file may just be written.
 		}
 		quiet = time.After(settle)
 		if most == nil {

@@ -78,6 +78,47 @@ func TestWatchSettles(t *testing.T) {
 	})
 }
 
+// A look without an event does not find a file that is half written, and finds
+// what no event told of.
+func TestWatchLooksUnasked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		content := byte(0)
+		w := watch{
+			look: func() (sums, bool) { return sums{"": {content}}, true },
+			last: sums{"": {}},
+			told: make(chan struct{}, 1),
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		events := make(chan fsnotify.Event)
+		go w.run(ctx, events, make(chan error))
+		time.Sleep(unasked - settle/2) // in the bubble's time
+		content = 1
+		events <- fsnotify.Event{}
+		for _, step := range []struct {
+			what string
+			wait time.Duration
+			want bool
+		}{
+			{"while it is written", settle * 3 / 4, false},
+			{"when it is left alone", settle, true},
+			{"the same content", 2 * unasked, false},
+		} {
+			time.Sleep(step.wait)
+			synctest.Wait()
+			if got := told(w.told); got != step.want {
+				t.Errorf("%s: told %t, want %t", step.what, got, step.want)
+			}
+		}
+		content = 2
+		time.Sleep(unasked + settle)
+		synctest.Wait()
+		if !told(w.told) {
+			t.Error("new content without an event: not told of")
+		}
+	})
+}
+
 // TestWatch changes a file in the ways that editors and Kubernetes do.
 func TestWatch(t *testing.T) {
 	defer goleak.VerifyNone(t)
@@ -136,6 +177,13 @@ func TestWatch(t *testing.T) {
 			write(t, file, "back")
 		}},
 		{"a provider file in another folder is written", func() { write(t, other, "new") }},
+		{"a provider file is taken away, and the file no longer names it", func() {
+			if err := os.Remove(other); err != nil {
+				t.Fatal(err)
+			}
+			write(t, file, "without it") // what is in force names it still
+		}},
+		{"a provider file that was missing then is back as it was", func() { write(t, other, "new") }},
 	} {
 		step.do()
 		select {
