@@ -2,17 +2,17 @@
 # it can be installed without asking anybody.
 
 # package NAME APT DNF APK BREW installs the package that has the program NAME,
-# called so by each package manager; "-" where there is none. It fails where that
-# can't be done, and says what to run. The caller has a function say.
+# called so by each package manager. It fails where that can't be done, and says
+# what to run. The caller has a function say.
 package() {
 	local name=$1 command
-	if command -v apt-get >/dev/null && [ "$2" != - ]; then
+	if command -v apt-get >/dev/null; then
 		command="apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $2"
-	elif command -v dnf >/dev/null && [ "$3" != - ]; then
+	elif command -v dnf >/dev/null; then
 		command="dnf install -y $3"
-	elif command -v apk >/dev/null && [ "$4" != - ]; then
+	elif command -v apk >/dev/null; then
 		command="apk add $4"
-	elif command -v brew >/dev/null && [ "$5" != - ]; then
+	elif command -v brew >/dev/null; then
 		command="brew install $5"
 	else
 		say "install $name, and run this again"

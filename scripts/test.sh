@@ -57,7 +57,7 @@ if [ -z "${SYNCD_TEST_POSTGRES:-}" ]; then
 	go build -buildvcs=false -o "$temporary/pgserve" ./internal/pgtest/pgserve
 	status=0
 	serve || status=$?
-	if [ "$status" = 3 ] && package "PostgreSQL's server programs" postgresql postgresql-server postgresql postgresql; then
+	if [ "$status" = 3 ] && package "PostgreSQL server" postgresql postgresql-server postgresql postgresql; then
 		status=0
 		serve || status=$?
 	fi

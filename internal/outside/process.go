@@ -135,24 +135,20 @@ func (p *process) answers(ctx context.Context, url string) error {
 	defer tick.Stop()
 	for {
 		err := get(ctx, client, url)
+		over := ctx.Err() != nil // the end of the process makes it so too, and is seen below
 		select {
 		case <-p.ended: // so whoever answered, if anybody did, was somebody else
 			return p.early()
 		default:
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil
+		case over:
+			return fmt.Errorf("no answer: %w", err)
 		}
 		select {
-		case <-p.ended:
-			return p.early()
 		case <-ctx.Done():
-			select {
-			case <-p.ended:
-				return p.early()
-			default:
-				return fmt.Errorf("no answer: %w", err)
-			}
 		case <-tick.C:
 		}
 	}
