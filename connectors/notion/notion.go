@@ -71,7 +71,7 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 	search := func(name, kind string) syncd.Stream {
 		return syncd.Stream{
 			Name: name, Overlap: indexing, Precision: grain, Increments: !o.Absence,
-			Fetch: finder{a, kind, o.Trash}.fetch, Replay: syncd.Replay(object.record),
+			Fetch: finder{a, kind, o.Trash, o.Absence}.fetch, Replay: syncd.Replay(object.record),
 		}
 	}
 	all := []syncd.Stream{

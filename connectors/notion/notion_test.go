@@ -50,6 +50,49 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// Where absence counts as deletion, a walk over everything lists each page that is
+// there, also one that is edited before the walk has come to it.
+func TestEditedWhileItIsRead(t *testing.T) {
+	for _, trash := range []bool{true, false} {
+		f := &workspace{pages: many(350, 600)}
+		f.pages = slices.DeleteFunc(f.pages, func(p page) bool { return p.trash })
+		n := 0
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if n++; n == 2 {
+				f.pages[5].edited = at(600 * 400)
+			}
+			f.ServeHTTP(w, r)
+		})
+		s := stream(t, h, "pages", func(o *Options) { o.Trash, o.Absence = trash, true })
+		wantPages(t, walk(t, s, 0), f.pages)
+		if want := map[bool]int{true: 6, false: 5}[trash]; n != want {
+			t.Errorf("trash %v: got %d requests, want %d", trash, n, want)
+		}
+		f.asked = nil
+		walk(t, s, syncd.At(at(600*399)))
+		if want := map[bool]int{true: 2, false: 1}[trash]; len(f.asked) != want {
+			t.Errorf("trash %v: a later walk made %d requests, want %d", trash, len(f.asked), want)
+		}
+	}
+	f := &workspace{pages: many(1500, 0)} // all of one minute: any of them may have changed
+	f.pages = slices.DeleteFunc(f.pages, func(p page) bool { return p.trash })
+	s := stream(t, f, "pages", func(o *Options) { o.Absence = true })
+	last := syncd.Request{Page: fmt.Sprintf(`{"trash":true,"newest":%d}`, syncd.At(at(0)))}
+	if got := fetch(t, s, last); len(got.Records) != len(f.pages) || got.Next != "" {
+		t.Errorf("all of one minute: got %d records and the token %q, want %d", len(got.Records), got.Next, len(f.pages))
+	}
+	f.most = 1000
+	if _, err := s.Fetch(t.Context(), last); err == nil || !strings.Contains(err.Error(), "does not list it") {
+		t.Errorf("more edits than are listed: got %v", err)
+	}
+	round := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"results":[],"has_more":%v,"next_cursor":"x"}`, !strings.Contains(body(r), "in_trash"))
+	})
+	if _, err := stream(t, round, "pages", nil).Fetch(t.Context(), last); err == nil || !strings.Contains(err.Error(), "comes round again") {
+		t.Errorf("a cursor that comes round: got %v", err)
+	}
+}
+
 // The bound itself is still listed, with everything that shows the same minute.
 func TestTiesAtTheBound(t *testing.T) {
 	f := &workspace{}

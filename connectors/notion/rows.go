@@ -79,7 +79,7 @@ type edited struct {
 	} `json:"last_edited_time"`
 }
 
-// errEarlier marks a row that was edited before the bound.
+// errEarlier marks what was edited before the bound.
 var errEarlier = errors.New("before the bound")
 
 // fetch is the Fetch of the stream rows.

@@ -33,6 +33,26 @@ func TestSuite(t *testing.T) {
 	})
 }
 
+// With the option absence a search is to be whole, whatever is edited meanwhile.
+func TestSuiteWithAbsence(t *testing.T) {
+	for name, trash := range map[string]bool{"with the trash": true, "without the trash": false} {
+		found := connectortest.Facts{ID: id, Grain: time.Minute}
+		if trash {
+			found.Deletions = connectortest.Told
+		}
+		t.Run(name, func(t *testing.T) {
+			connectortest.Run(t, connectortest.Subject{
+				Connector: Connector(),
+				Options: func() syncd.Options {
+					return &Options{Trash: trash, Absence: true, Only: []string{"pages", "data_sources"}}
+				},
+				Fake:    func(w *connectortest.World) http.Handler { return world{w} },
+				Streams: map[string]connectortest.Facts{"pages": found, "data_sources": found},
+			})
+		})
+	}
+}
+
 var sources = []string{"11111111-0000-4000-8000-000000000001", "11111111-0000-4000-8000-000000000002"}
 
 // A world serves the suite's items as Notion does.
