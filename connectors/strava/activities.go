@@ -28,9 +28,10 @@ type activities struct {
 
 const day = 24 * 60 * 60 // in seconds
 
-// slack is how much of the list is listed again when it is asked for from the
-// last start on. The reference does not say whether after is inclusive, and
-// whether it is held against the time in UTC or where the activity took place.
+// slack is how much of the list is listed again, at the least, when it is asked
+// for from the last start on. The reference does not say whether after is
+// inclusive, and whether it is held against the time in UTC or where the
+// activity took place, which is up to 14 hours ahead of it and 12 behind.
 const slack = day
 
 // An activity is what must be known of a SummaryActivity.
@@ -62,7 +63,7 @@ func (a activities) begin(req syncd.Request) (place, error) {
 		if err != nil {
 			return at, fmt.Errorf("list activities: sync token %q: %w", req.Sync, syncd.ErrResync)
 		}
-		at.Newest, at.After = newest, max(at.After, newest-a.lookback-1)
+		at.Newest, at.After = newest, max(at.After, newest-max(a.lookback, slack)-1)
 	}
 	return at, nil
 }
@@ -115,15 +116,15 @@ func (a activities) fetch(ctx context.Context, req syncd.Request) (syncd.Page, e
 // next returns the place of the page behind one on which seen was listed. Page
 // numbers do not do while activities are deleted: each one that is gone moves
 // all that follow it forward, some of them onto pages that were read. So the
-// list is asked for again from the last start on, a page that lies within slack
-// aside. Strava has been seen to list the oldest first where after is given; the
-// reference does not say so. Where that does not hold, it is page numbers after
-// all.
+// list is asked for again from the last start on, unless the page lies so close
+// together that all of it might be listed once more. Strava has been seen to
+// list the oldest first where after is given; the reference does not say so.
+// Where that does not hold, it is page numbers after all.
 //
 // A time in the future is refused as after (400, "code": "future").
 func (p place) next(seen span, now int64) place {
 	bound := min(seen.latest, now) - slack
-	if !seen.unsorted && bound > p.After && seen.earliest <= bound {
+	if !seen.unsorted && bound > p.After && seen.earliest <= bound-slack {
 		p.After, p.Page = bound, 1
 	} else {
 		p.Page++

@@ -67,6 +67,26 @@ func TestTies(t *testing.T) {
 	}
 }
 
+// Whether after is held against the time in UTC or where an activity took place,
+// all are listed, no page comes twice, and the next walk finds a new one.
+func TestLocalTime(t *testing.T) {
+	for ahead := -12; ahead <= 14; ahead++ {
+		a := &account{size: 3, ahead: time.Duration(ahead) * time.Hour, starts: map[int]time.Time{}}
+		for id := 1; id <= 20; id++ {
+			a.starts[id] = days(-40).Add(time.Duration(id) * 13 * time.Hour)
+		}
+		s := open(t, &Options{Lookback: 0}, a.serve)["activities"]
+		seen, sync := walk(t, s, "")
+		if len(seen) != 20 {
+			t.Errorf("%d hours ahead: got %v, want all 20", ahead, seen)
+		}
+		a.starts[21] = a.starts[20].Add(2 * time.Hour)
+		if seen, _ := walk(t, s, sync); seen["21"] == 0 {
+			t.Errorf("%d hours ahead: the next walk listed %v, and not the new one", ahead, seen)
+		}
+	}
+}
+
 // Activities on pages that were read are deleted, one before each request.
 func TestDeletionsWhileItIsRead(t *testing.T) {
 	a := &account{size: 3, starts: map[int]time.Time{}}
