@@ -2,6 +2,7 @@ package stripe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,7 +121,9 @@ type change struct {
 }
 
 // change reads an event. It is about the object that it holds or, as an event of
-// a dispute is about a charge, about the one that this names.
+// a dispute is about a charge, about the one that this names. A schedule that was
+// released names its subscription as the one that it has released
+// (https://docs.stripe.com/api/subscription_schedules/release).
 //
 // An event of a connected account names it
 // (https://docs.stripe.com/api/events/object#event_object-account): such an
@@ -138,7 +141,7 @@ func (s source) change(e element) (change, error) {
 		return c, syncd.Reject("unexpected_type", "the event holds no object")
 	}
 	if text(data.Object["object"]) != s.object {
-		c.id = text(data.Object[s.object])
+		c.id = cmp.Or(text(data.Object[s.object]), text(data.Object["released_"+s.object]))
 		return c, nil
 	}
 	c.id = text(data.Object["id"])

@@ -298,6 +298,8 @@ func TestChange(t *testing.T) {
 		{kind: "customers", event: `{"id":"evt_1","type":"customer.deleted","data":{"object":{"id":"cus_1","object":"customer","created":5}}}`, id: "cus_1", created: 5, deleted: true},
 		{kind: "customers", event: `{"id":"evt_1","type":"customer.source.deleted","data":{"object":{"id":"card_1","object":"card","customer":"cus_1"}}}`, id: "cus_1"},
 		{kind: "subscriptions", event: `{"id":"evt_1","type":"customer.subscription.deleted","data":{"object":{"id":"sub_1","object":"subscription"}}}`, id: "sub_1"},
+		{kind: "subscriptions", event: `{"id":"evt_1","type":"subscription_schedule.updated","data":{"object":{"id":"sub_sched_1","object":"subscription_schedule","subscription":"sub_1","released_subscription":null}}}`, id: "sub_1"},
+		{kind: "subscriptions", event: `{"id":"evt_1","type":"subscription_schedule.released","data":{"object":{"id":"sub_sched_1","object":"subscription_schedule","subscription":null,"released_subscription":"sub_1"}}}`, id: "sub_1"},
 		{kind: "invoices", event: `{"id":"evt_1","type":"invoice.deleted","data":{"object":{"id":"in_1","object":"invoice"}}}`, id: "in_1", deleted: true},
 		{kind: "invoices", event: `{"id":"evt_1","data":{"object":{"object":"invoice"}}}`},
 		{kind: "invoices", event: `{"id":"evt_1","data":{}}`, err: "the event holds no object"},
