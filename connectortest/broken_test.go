@@ -230,6 +230,11 @@ var mistakes = map[string]mistake{
 		fetch: api{record: byCreation}.fetch,
 		in:    "whole list", says: []string{"which field becomes the mark"},
 	},
+	"the mark of a field that is not there": {
+		of:    "unordered",
+		fetch: api{record: byNothing}.fetch,
+		in:    "whole list", says: []string{"has the mark 0 (none)", "the field's name in the struct"},
+	},
 	"an error taken for an empty page": {
 		of: "descending",
 		fetch: answering(api{}, func(_ syncd.Request, page syncd.Page, err error) (syncd.Page, error) {

@@ -71,5 +71,6 @@
 //   - repeating pages: one again and again, or two by turns
 //   - at random: with a seed to play it again by
 //
-// All ids that the suite makes are above 2^53, so that none survives a float64.
+// The ids that the suite makes, where Facts.ID does not, are whole numbers above
+// 2^53, of which every other one does not survive a float64.
 package connectortest

@@ -20,6 +20,7 @@ func wholeList(p *play) {
 	p.populateAll()
 	p.well(how{})
 	p.compare(false)
+	p.unmarked()
 	if res := p.well(how{}); res.Counters.Inserted+res.Counters.Updated+res.Counters.Deleted > 0 {
 		p.fail("what changes in a record without a change at the provider", "a second run over the same lists wrote records: %+v", res.Counters)
 	}
@@ -28,6 +29,18 @@ func wholeList(p *play) {
 			"a list of %d items came on one page: what happens between two pages cannot be tried", p.longest)
 	}
 	p.settle()
+}
+
+// unmarked reports a stream of which no record has the mark that it should
+// have: what is played with marks would be left out.
+func (p *play) unmarked() {
+	for _, at := range p.lists() {
+		it := p.world.live(at)[0]
+		if want := p.world.mark(it); want != 0 && !p.traits[at.stream].marked {
+			p.wrongMark(it, 0, want)
+			panic(stop{})
+		}
+	}
 }
 
 func nothingThere(p *play) {

@@ -99,6 +99,7 @@ func (p *play) goes(h how) run.Result {
 	for p.last.State == store.Parked && p.wire.answer == nil {
 		wait(time.Until(p.last.Until))
 		if p.last, err = p.run(h); err != nil {
+			p.fail("the suite cannot go on", "the run after a wait could not be made: %v", err)
 			panic(stop{})
 		}
 	}

@@ -119,7 +119,7 @@ func replay(p *play) {
 		return
 	}
 	for _, x := range streams {
-		if x.Replay == nil || p.only != "" && x.Name != p.only {
+		if x.Name != p.name {
 			continue
 		}
 		for _, c := range calls {
@@ -148,7 +148,12 @@ func crashes(p *play) {
 	for _, after := range []bool{false, true} {
 		for k := 1; k <= 15; k++ {
 			p.nudge()
-			if p.goes(how{kill: k, after: after}).State != store.Abandoned {
+			res := p.goes(how{kill: k, after: after})
+			if res.State == store.Failed {
+				p.fail("the error, and the request before it", "a run that went on after a crash ended failed: %s; requests: %s", short(res.Err), p.requests())
+				panic(stop{})
+			}
+			if res.State != store.Abandoned {
 				break
 			}
 		}

@@ -108,6 +108,27 @@ func TestAFakeThatPanics(t *testing.T) {
 	}
 }
 
+// A provider that says that its limit is used up has runs wait, and is no
+// reason to play less.
+func TestAFakeThatLimits(t *testing.T) {
+	s := exclusive(nil)
+	fake := s.Fake
+	s.Fake = func(w *connectortest.World) http.Handler {
+		h, n := fake(w), 0
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if n++; n == 2 {
+				rw.Header().Set("Retry-After", "3600")
+				rw.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			h.ServeHTTP(rw, r)
+		})
+	}
+	if found := connectortest.Findings(t, s, "ties at the watermark"); len(found["things/ties at the watermark"]) == 0 {
+		t.Errorf("ties that are lost were not found; others found %v", found)
+	}
+}
+
 // The documentation names each scenario.
 func TestScenariosAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")

@@ -125,8 +125,6 @@ type rig struct {
 	wire  *wire
 	store *memory.Store
 	runs  int
-	began time.Time
-	ours  time.Duration // our clock is so much ahead of the database's
 
 	mu    sync.Mutex
 	calls []call // of Fetch, in the run at hand
@@ -156,7 +154,7 @@ func newRig(s Subject, streams []syncd.Stream, stream string, size int) (*rig, e
 	for _, x := range streams {
 		w.streams[x.Name] = x
 	}
-	r := &rig{of: s, only: stream, world: w, wire: &wire{world: w}, store: memory.New(nil), began: time.Now()}
+	r := &rig{of: s, only: stream, world: w, wire: &wire{world: w}, store: memory.New(nil)}
 	r.wire.fake = s.Fake(w)
 	now := time.Now()
 	err := r.store.Add(context.Background(), store.Spec{Key: owner, Connector: s.Connector.Name, Schedule: "@hourly", NextAt: now, DueAt: now, SpreadAt: now})
@@ -207,7 +205,7 @@ func (r *rig) run(h how) (run.Result, error) {
 	pages := &cutter{Pages: r.store, at: h.kill, after: h.after, kill: kill}
 	runner := &run.Runner{
 		Store: pages, Writer: &ingest.Writer{Store: pages, Changes: true},
-		Now: func() time.Time { return time.Now().Add(r.ours) },
+		Now: time.Now,
 	}
 	res := runner.Run(ctx, run.Job{
 		Source: run.Source{

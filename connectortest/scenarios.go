@@ -32,7 +32,7 @@ var all = []scenario{
 		story: "it kept still, while each request of a run was made once more, an hour later, in reverse order, by another process",
 	},
 	{
-		name: "a record set aside is tried again", do: replay,
+		name: "a record set aside is tried again", fits: replayable, do: replay,
 		story: "its elements, which stream.Replay was given one by one",
 	},
 	{
@@ -206,6 +206,13 @@ func deletable(p *proof) string {
 	return ""
 }
 
+func replayable(p *proof) string {
+	if p.stream.Replay == nil {
+		return "Stream.Replay is not set"
+	}
+	return ""
+}
+
 func structured(p *proof) string {
 	if !p.objects {
 		return "elements are not JSON objects"
@@ -214,16 +221,14 @@ func structured(p *proof) string {
 }
 
 func emptyPages(p *proof) string {
-	switch {
-	case !p.facts.EmptyPages:
+	if !p.facts.EmptyPages {
 		return "Facts.EmptyPages is not set"
 	}
 	return ""
 }
 
 func syncing(p *proof) string {
-	switch {
-	case !p.tokens:
+	if !p.tokens {
 		return "the stream has no sync tokens"
 	}
 	return ""

@@ -37,7 +37,6 @@ type World struct {
 	pages    int                // pages of elements in this run
 	run      int                // number of this run
 	turned   map[list]int       // pages of a list in this run
-	tokens   int                // sync tokens that were asked with
 
 	// Set between runs only: infect may poison and hide items of the nth page
 	// of the run before it is rendered, mix may change its elements.
@@ -119,7 +118,6 @@ func (w *World) SyncToken() string {
 func (w *World) ChangedSince(stream, part, token string) (items []Item, ok bool) {
 	version, err := strconv.ParseInt(token, 10, 64)
 	w.mu.Lock()
-	w.tokens++
 	alive := err == nil && version > w.dead
 	w.mu.Unlock()
 	if !alive {

@@ -10,7 +10,6 @@ package example
 import (
 	"context"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/syncdhq/syncd"
@@ -87,7 +86,7 @@ func (t ticket) record() syncd.Record {
 // The same request must get the same answer, so nothing is kept between calls.
 func fetch(c *syncd.Client, team string) func(context.Context, syncd.Request) (syncd.Page, error) {
 	return func(ctx context.Context, req syncd.Request) (syncd.Page, error) {
-		query := url.Values{"limit": {strconv.Itoa(100)}}
+		query := url.Values{"limit": {"100"}}
 		if team != "" {
 			query.Set("team", team)
 		}
