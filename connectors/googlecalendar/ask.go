@@ -162,7 +162,7 @@ func explain(err error) error {
 	hint := ""
 	switch {
 	case answer.Status == 401:
-		hint = "the access token has expired, as Google's do after an hour, or was revoked: set a new one under credentials"
+		hint = "the access token has expired, as Google's do after an hour, or was revoked: connect again, or set a new one where it stands under credentials"
 	case answer.Status == 403 && t.has("accessNotConfigured"):
 		hint = "turn the Google Calendar API on in the project that the token was made for"
 	case answer.Status == 403:
