@@ -362,3 +362,29 @@ func TestToken(t *testing.T) {
 		t.Errorf("below null: got %q %v", got, err)
 	}
 }
+
+func TestChoose(t *testing.T) {
+	all := []Stream{{Name: "pages"}, {Name: "rows"}, {Name: "users"}}
+	names := func(streams []Stream) (out []string) {
+		for _, s := range streams {
+			out = append(out, s.Name)
+		}
+		return out
+	}
+	for _, c := range []struct{ only, want []string }{
+		{nil, []string{"pages", "rows", "users"}},
+		{[]string{"users", "pages"}, []string{"pages", "users"}},
+		{[]string{"rows", "rows"}, []string{"rows"}},
+	} {
+		if got, err := Choose(all, c.only); err != nil || !slices.Equal(names(got), c.want) {
+			t.Errorf("only %v: got %v, %v, want %v", c.only, names(got), err, c.want)
+		}
+	}
+	_, err := Choose(all, []string{"pages", "row"})
+	if wrong, ok := errors.AsType[*OptionError](err); !ok || wrong.Option != "streams" || err.Error() != `streams: there is no stream "row", only pages, rows, users` {
+		t.Errorf("got %v", err)
+	}
+	if got := names(all); !slices.Equal(got, []string{"pages", "rows", "users"}) {
+		t.Errorf("the streams that were chosen from are %v now", got)
+	}
+}

@@ -2,6 +2,8 @@ package syncd
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -35,6 +37,28 @@ type Stream struct {
 	// Fetch would today. Nil means that Data alone is enough: the record that
 	// was set aside is tried again as it was.
 	Replay func(ctx context.Context, raw []byte) (Record, error)
+}
+
+// Choose returns those of all streams that the option `streams` names, in the
+// order of all; without a name it is all of them. A name that is none of a
+// stream is an *OptionError. The option is one for the tag `settings:"-"`.
+func Choose(all []Stream, only []string) ([]Stream, error) {
+	var known []string
+	for _, s := range all {
+		known = append(known, s.Name)
+	}
+	for _, name := range only {
+		if !slices.Contains(known, name) {
+			return nil, BadOption("streams", "there is no stream %q, only %s", name, strings.Join(known, ", "))
+		}
+	}
+	var chosen []Stream
+	for _, s := range all {
+		if len(only) == 0 || slices.Contains(only, s.Name) {
+			chosen = append(chosen, s)
+		}
+	}
+	return chosen, nil
 }
 
 // Order is a promise about the marks that Fetch returns.

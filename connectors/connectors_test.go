@@ -3,6 +3,7 @@ package connectors
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -47,5 +48,27 @@ func TestAll(t *testing.T) {
 		} else if c.Options() == c.Options() {
 			t.Errorf("%s: sources would share their options", c.Name)
 		}
+	}
+}
+
+// What streams are chosen does not decide what any of them holds: to add one is
+// no reason to read the others anew.
+func TestTheChoiceOfStreamsIsNoSetting(t *testing.T) {
+	chosen := 0
+	for _, c := range All {
+		if c.File != nil {
+			continue
+		}
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(c.Options()).Elem()) {
+			if f.Name != "Only" {
+				continue
+			}
+			if chosen++; f.Tag.Get("settings") != "-" {
+				t.Errorf("%s: the option %s lacks the tag settings:\"-\"", c.Name, f.Tag.Get("yaml"))
+			}
+		}
+	}
+	if chosen < 8 {
+		t.Errorf("%d connectors let their streams be chosen: is the field Only called otherwise now?", chosen)
 	}
 }

@@ -10,7 +10,6 @@ package github
 
 import (
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/syncdhq/syncd"
@@ -38,7 +37,7 @@ func Connector() syncd.Connector {
 type Options struct {
 	Repo  string   `yaml:"repo" doc:"the repository to read, as owner/name; without repo and repos, all that the token sees"`
 	Repos []string `yaml:"repos" doc:"the repositories to read, each as owner/name"`
-	Only  []string `yaml:"streams" doc:"the streams to read, of issues, pull_requests, comments and review_comments; without it, all"`
+	Only  []string `yaml:"streams" settings:"-" doc:"the streams to read, of issues, pull_requests, comments and review_comments; without it, all"`
 }
 
 // overlap is how late a change may show up in a list: GitHub answers from
@@ -66,20 +65,11 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 		{name: "comments", path: "/issues/comments", order: syncd.Ascending},
 		{name: "review_comments", path: "/pulls/comments", order: syncd.Ascending},
 	}
-	var streams []syncd.Stream
-	known := make([]string, 0, len(lists))
+	var all []syncd.Stream
 	for _, l := range lists {
-		known = append(known, l.name)
-		if len(o.Only) == 0 || slices.Contains(o.Only, l.name) {
-			streams = append(streams, l.stream(r))
-		}
+		all = append(all, l.stream(r))
 	}
-	for _, name := range o.Only {
-		if !slices.Contains(known, name) {
-			return nil, syncd.BadOption("streams", "there is no stream %q, only %q", name, known)
-		}
-	}
-	return streams, nil
+	return syncd.Choose(all, o.Only)
 }
 
 func (l list) stream(r *repositories) syncd.Stream {

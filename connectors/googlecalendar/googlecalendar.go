@@ -9,7 +9,6 @@
 package googlecalendar
 
 import (
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -54,7 +53,7 @@ func consent() *syncd.OAuth {
 type Options struct {
 	Calendars []string `yaml:"calendars" doc:"the calendars whose events are read, by id (alice@example.com), or primary; without it, all in the user's list, hidden ones too"`
 	Single    bool     `yaml:"single_events" doc:"read each occurrence of a recurring event as an event, in place of the recurring event and its exceptions"`
-	Only      []string `yaml:"streams" doc:"the streams to read, of calendars and events; without it, both"`
+	Only      []string `yaml:"streams" settings:"-" doc:"the streams to read, of calendars and events; without it, both"`
 }
 
 // Streams implements syncd.Options.
@@ -79,14 +78,7 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 		{Name: "calendars", Snapshot: true, Fetch: l.fetch, Replay: syncd.Replay(entry.record)},
 		{Name: "events", Parts: l.parts, Fetch: e.fetch, Replay: syncd.Replay(e.record)},
 	}
-	for _, name := range o.Only {
-		if !slices.ContainsFunc(all, func(s syncd.Stream) bool { return s.Name == name }) {
-			return nil, syncd.BadOption("streams", "there is no stream %q, only calendars and events", name)
-		}
-	}
-	return slices.DeleteFunc(all, func(s syncd.Stream) bool {
-		return len(o.Only) > 0 && !slices.Contains(o.Only, s.Name)
-	}), nil
+	return syncd.Choose(all, o.Only)
 }
 
 // isCalendar reports whether a text can be a calendar's id, or is the keyword

@@ -7,7 +7,6 @@ package notion
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +31,7 @@ func Connector() syncd.Connector {
 
 // Options choose the streams.
 type Options struct {
-	Only        []string `yaml:"streams" doc:"the streams to read, of pages, data_sources, users and rows; without it, all but rows"`
+	Only        []string `yaml:"streams" settings:"-" doc:"the streams to read, of pages, data_sources, users and rows; without it, all but rows"`
 	DataSources []string `yaml:"data_sources" doc:"the data sources whose rows are read, by id; without it, all that are found"`
 	Trash       bool     `yaml:"trash" doc:"look into the trash in each run for what was deleted"`
 	Absence     bool     `yaml:"absence" settings:"-" doc:"take pages and data sources that a full walk does not find as deleted; Notion does not promise that it finds all"`
@@ -83,15 +82,9 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 			Parts: rows{a, o.DataSources}.parts, Fetch: rows{a, o.DataSources}.fetch, Replay: syncd.Replay(object.record),
 		},
 	}
-	for _, name := range o.Only {
-		if !slices.ContainsFunc(all, func(s syncd.Stream) bool { return s.Name == name }) {
-			return nil, syncd.BadOption("streams", "there is no stream %q, only pages, data_sources, users and rows", name)
-		}
+	only := o.Only
+	if len(only) == 0 {
+		only = []string{"pages", "data_sources", "users"} // rows cost a request for each data source
 	}
-	return slices.DeleteFunc(all, func(s syncd.Stream) bool {
-		if len(o.Only) == 0 {
-			return s.Name == "rows"
-		}
-		return !slices.Contains(o.Only, s.Name)
-	}), nil
+	return syncd.Choose(all, only)
 }

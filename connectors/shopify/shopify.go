@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,24 +87,14 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 	if !quarter.MatchString(o.Version) {
 		return nil, syncd.BadOption("version", "%q is not a version of the API: they are named by quarters, such as 2026-07", o.Version)
 	}
-	var streams []syncd.Stream
-	var known []string
+	var all []syncd.Stream
 	for _, l := range lists {
-		known = append(known, l.name)
-		if len(o.Only) > 0 && !slices.Contains(o.Only, l.name) {
-			continue
-		}
-		streams = append(streams, syncd.Stream{
+		all = append(all, syncd.Stream{
 			Name: l.name, Overlap: overlap, Precision: time.Second, Increments: l.partly,
 			Fetch: l.fetch(c, "/admin/api/"+o.Version+"/"+l.name+".json"), Replay: syncd.Replay(item.record),
 		})
 	}
-	for _, name := range o.Only {
-		if !slices.Contains(known, name) {
-			return nil, syncd.BadOption("streams", "there is no stream %q, only %s", name, strings.Join(known, ", "))
-		}
-	}
-	return streams, nil
+	return syncd.Choose(all, o.Only)
 }
 
 // bucket reads X-Shopify-Shop-Api-Call-Limit: 39/40, the requests in the bucket

@@ -50,7 +50,7 @@ type Options struct {
 	Lookback     int      `yaml:"lookback" settings:"-" doc:"how many days before the newest message are read again in each run, for edits and for replies in older threads"`
 	PageSize     int      `yaml:"page_size" settings:"-" doc:"how many elements to ask for at once, 1 to 999; Slack recommends 200 at most"`
 	Team         string   `yaml:"team" doc:"the workspace's id (T0123ABCD), for the token of an organization"`
-	Only         []string `yaml:"streams" doc:"the streams to read, of channels, users and messages; without it, all"`
+	Only         []string `yaml:"streams" settings:"-" doc:"the streams to read, of channels, users and messages; without it, all"`
 }
 
 // overlap is how late a message may show up: Slack does not say that a history
@@ -83,15 +83,7 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 			Parts: a.parts, Fetch: m.fetch, Replay: syncd.Replay(message.record),
 		},
 	}
-	if len(o.Only) == 0 {
-		return all, nil
-	}
-	for _, name := range o.Only {
-		if !slices.ContainsFunc(all, func(s syncd.Stream) bool { return s.Name == name }) {
-			return nil, syncd.BadOption("streams", "there is no stream %q, only channels, users and messages", name)
-		}
-	}
-	return slices.DeleteFunc(all, func(s syncd.Stream) bool { return !slices.Contains(o.Only, s.Name) }), nil
+	return syncd.Choose(all, o.Only)
 }
 
 func (o *Options) check() error {

@@ -2,8 +2,6 @@
 package strava
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/syncdhq/syncd"
@@ -60,16 +58,5 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 		{Name: "activities", Fetch: a.fetch, Replay: syncd.Replay(activity.record)},
 		{Name: "athlete", Snapshot: true, Fetch: owner{c}.fetch, Replay: syncd.Replay(athlete.record)},
 	}
-	names := make([]string, 0, len(all))
-	for _, s := range all {
-		names = append(names, s.Name)
-	}
-	for _, name := range o.Only {
-		if !slices.Contains(names, name) {
-			return nil, syncd.BadOption("streams", "there is no stream %q, only %s", name, strings.Join(names, " and "))
-		}
-	}
-	return slices.DeleteFunc(all, func(s syncd.Stream) bool {
-		return len(o.Only) > 0 && !slices.Contains(o.Only, s.Name)
-	}), nil
+	return syncd.Choose(all, o.Only)
 }

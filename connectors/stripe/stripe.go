@@ -11,7 +11,6 @@ package stripe
 
 import (
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/syncdhq/syncd"
@@ -44,7 +43,7 @@ func Connector() syncd.Connector {
 type Options struct {
 	Account string   `yaml:"account" doc:"the connected account to read (acct_...), with the key of its platform; without it, the key's own account"`
 	Mode    string   `yaml:"mode" settings:"-" doc:"live or test: fail where the key turns out to be one of the other mode"`
-	Only    []string `yaml:"streams" doc:"the streams to read, of charges, customers, invoices, subscriptions and events; without it, all"`
+	Only    []string `yaml:"streams" settings:"-" doc:"the streams to read, of charges, customers, invoices, subscriptions and events; without it, all"`
 }
 
 var accountID = regexp.MustCompile(`^acct_[A-Za-z0-9]+$`)
@@ -67,17 +66,5 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 		Name: "events", Order: syncd.Descending, Overlap: overlap, Precision: time.Second, Append: true,
 		Fetch: a.events, Replay: syncd.Replay(element.event),
 	})
-	known := make([]string, len(all))
-	for i, s := range all {
-		known[i] = s.Name
-	}
-	for _, name := range o.Only {
-		if !slices.Contains(known, name) {
-			return nil, syncd.BadOption("streams", "there is no stream %q, only %q", name, known)
-		}
-	}
-	if len(o.Only) == 0 {
-		return all, nil
-	}
-	return slices.DeleteFunc(all, func(s syncd.Stream) bool { return !slices.Contains(o.Only, s.Name) }), nil
+	return syncd.Choose(all, o.Only)
 }
