@@ -40,8 +40,8 @@ modules:
 	@scripts/modules.sh
 
 schema:
-	go run ./cmd/syncd schema > schema/syncd.schema.json
-	go run ./cmd/syncd schema --provider > schema/provider.schema.json
+	go run ./cmd/syncd schema > schema/.new && mv schema/.new schema/syncd.schema.json
+	go run ./cmd/syncd schema --provider > schema/.new && mv schema/.new schema/provider.schema.json
 
 clean:
 	rm -rf syncd .bin

@@ -2,7 +2,6 @@ package providers_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -148,7 +147,7 @@ sources:
   - { user: alice, provider: desk, credentials: { token: abc } }
 `
 	_, err := config.Parse(dir+"/syncd.yaml", []byte(cfg), onlyRest, nil)
-	for _, want := range []string{"./desk.yaml:20:12: streams.tickets.order", fmt.Sprintf("%s/syncd.yaml:6:68: streams.tickets.deleted", dir)} {
+	for _, want := range []string{dir + "/desk.yaml:20:12: streams.tickets.order", dir + "/syncd.yaml:6:68: streams.tickets.deleted"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got\n%v\nwant %q", err, want)
 		}

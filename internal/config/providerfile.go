@@ -75,9 +75,10 @@ func FromFile(name string, data []byte, connectors []syncd.Connector, env func(s
 
 // connectorFile returns the connector of a provider file that a provider names.
 func (l *loader) connectorFile(p *provider, a *at[string]) *syncd.Connector {
-	path := a.Value
+	path, shown := a.Value, a.Value
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(l.cfg.Dir, path)
+		shown = filepath.Join(filepath.Dir(l.cfg.Path), shown) // as seen from where the command runs, like the configuration's own name
 	}
 	f := l.files[path]
 	if f == nil {
@@ -86,7 +87,7 @@ func (l *loader) connectorFile(p *provider, a *at[string]) *syncd.Connector {
 			l.refuse(a.spot, "a provider file", problem{fmt.Sprintf("the provider file can't be read: %v", err), "a connector of this program is named without a path: one of " + strings.Join(l.known, ", ")})
 			return nil
 		}
-		f = l.readProviderFile(a.Value, data)
+		f = l.readProviderFile(shown, data)
 		l.files[path] = f
 		l.cfg.Files = append(l.cfg.Files, path)
 	}
