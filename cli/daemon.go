@@ -207,6 +207,7 @@ func (d *daemon) reload(ctx context.Context) {
 	var wrong config.Errors
 	switch {
 	case errors.As(err, &wrong):
+		d.fleet.refuse(wrong)
 		for _, e := range wrong {
 			d.log.Error("the configuration was not reloaded: " + e.Error())
 		}
@@ -219,6 +220,7 @@ func (d *daemon) reload(ctx context.Context) {
 	if cfg.Store != old.Store || cfg.Listen != old.Listen || cfg.Workers != old.Workers || cfg.Lease != old.Lease || cfg.Grace != old.Grace {
 		d.log.Warn("store, listen, workers, lease and grace change with a restart only")
 	}
+	d.fleet.wrong.Store(nil)
 	if err := d.apply(ctx, cfg); err != nil && ctx.Err() == nil {
 		d.log.Error("the configuration was not reloaded; the old one stays in force", "error", err)
 	}

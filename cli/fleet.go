@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,7 @@ type fleet struct {
 	book *account.Book // nil where no provider's users connect
 
 	force atomic.Pointer[force]
+	wrong atomic.Pointer[[]string] // the files because of which a newer configuration was refused; nil if none was
 
 	mu     sync.Mutex
 	pacers map[store.Key]*transport.Pacer // of a user at a provider; of the app where User is ""
@@ -94,13 +96,29 @@ func (a *app) inForce(ctx context.Context, cfg *config.Config, s store.Store) (*
 
 func (f *fleet) config() *config.Config { return f.force.Load().cfg }
 
-// files returns the provider files of the configuration in force, and of the
-// one that is to be where none is yet.
+// files returns the provider files of the configuration in force, or of the one
+// that is to be where none is yet, and the files because of which the last one
+// was refused: a new one may be among them, and is about to be mended.
 func (f *fleet) files(next *config.Config) []string {
 	if now := f.force.Load(); now != nil {
-		return now.cfg.Files
+		next = now.cfg
 	}
-	return next.Files
+	files := next.Files
+	if wrong := f.wrong.Load(); wrong != nil {
+		files = append(slices.Clip(files), *wrong...)
+	}
+	return files
+}
+
+// refuse notes why a configuration was not put in force.
+func (f *fleet) refuse(errs config.Errors) {
+	var files []string
+	for _, e := range errs {
+		if !slices.Contains(files, e.File) {
+			files = append(files, e.File)
+		}
+	}
+	f.wrong.Store(&files)
 }
 
 // specs returns what the store must know of the sources in force.

@@ -81,3 +81,21 @@ func TestASourceIsPutBack(t *testing.T) {
 		}
 	}
 }
+
+// A configuration that is refused because of a new provider file is read again
+// when that file is mended.
+func TestANewProviderFileIsMended(t *testing.T) {
+	dir := t.TempDir()
+	_, url := newGate(t, false)
+	old := sampleConfig("sqlite:"+t.TempDir()+"/syncd.db", url, "")
+	p := start(t, "run", "--config", writeFile(t, dir, "config.yaml", old))
+	p.says("alice shop: ", 30*time.Second)
+	desk := "base_url: https://desk.example\nstreams: { tickets: { path: /tickets, id: id } }\n"
+	writeFile(t, dir, "desk.yaml", strings.Replace(desk, "path:", "pathe:", 1))
+	writeFile(t, dir, "config.yaml", strings.Replace(old, "sources:", "  desk: { connector: ./desk.yaml, schedule: \"@yearly\" }\nsources:", 1))
+	p.says("desk.yaml:2:", 20*time.Second)
+	writeFile(t, dir, "desk.yaml", desk)
+	p.until(20*time.Second, "the new configuration is in force", func() bool {
+		return strings.Count(p.output(), "the configuration is in force") == 2
+	})
+}
