@@ -8,24 +8,33 @@ import (
 	"strings"
 	"time"
 
+	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/internal/store"
 )
 
-// sometimes answers every third request of a run in the fake's place, at most
-// ten of them.
-func sometimes(refuse func(i int, req *http.Request) *http.Response) func(int, *http.Request) (*http.Response, error) {
+// hit reports whether something goes wrong with the nth request of a run: with
+// every third, at most ten of them. In the first round the first request of all
+// is not hit, so that a walk is under way; in the others it is, for the sake of
+// lists that are read with one.
+func hit(round, n int) bool { return n <= 30 && n%3 == []int{2, 1, 1}[round] }
+
+// rounds is how many there are.
+const rounds = 3
+
+// sometimes answers the requests that are hit in the fake's place.
+func sometimes(round int, refuse func(i int, req *http.Request) *http.Response) func(int, *http.Request) (*http.Response, error) {
 	return func(n int, req *http.Request) (*http.Response, error) {
-		if n%3 != 2 || n > 30 {
+		if !hit(round, n) {
 			return nil, nil
 		}
-		return refuse(n/3, req), nil
+		return refuse(n/3+round, req), nil
 	}
 }
 
 func throttled(p *play) {
 	p.populateAll()
-	for range 2 {
-		p.wire.answer = sometimes(func(i int, req *http.Request) *http.Response {
+	for round := range rounds {
+		p.wire.answer = sometimes(round, func(i int, req *http.Request) *http.Response {
 			resp := p.wire.refuse(req, http.StatusTooManyRequests, "application/json", `{"error":"slow down"}`)
 			if i%2 == 0 {
 				resp.Header.Set("Retry-After", "3")
@@ -40,8 +49,8 @@ func throttled(p *play) {
 
 func storm(p *play) {
 	p.populateAll()
-	for range 2 {
-		p.wire.answer = sometimes(func(i int, req *http.Request) *http.Response {
+	for round := range rounds {
+		p.wire.answer = sometimes(round, func(i int, req *http.Request) *http.Response {
 			return p.wire.refuse(req, []int{500, 502, 503, 504}[i%4], "text/html", "<html>no</html>")
 		})
 		p.well(how{})
@@ -157,12 +166,14 @@ func odd(answers ...oddAnswer) func(*play) {
 	}
 }
 
-// cutBodies breaks bodies off: with an error, or as if they ended there.
+// cutBodies breaks bodies off: with an error, or as if they ended there. Who
+// reads all of a list from one body, as it comes, may fail: the next run reads
+// it again.
 func cutBodies(p *play) {
 	p.populateAll()
-	for range 2 {
+	for round := range rounds {
 		p.wire.after = func(n int, resp *http.Response) *http.Response {
-			if n%3 != 2 || n > 30 {
+			if !hit(round, n) {
 				return resp
 			}
 			body, err := io.ReadAll(resp.Body)
@@ -170,7 +181,7 @@ func cutBodies(p *play) {
 				return resp
 			}
 			half := body[:len(body)/2]
-			if p.objects && n%2 == 0 {
+			if p.objects && (n+round)%2 == 0 {
 				half = bytes.TrimRight(half, "]}\" \n\t")
 				resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(half)), -1
 				return resp
@@ -178,7 +189,11 @@ func cutBodies(p *play) {
 			resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(half), broken{}))
 			return resp
 		}
-		p.well(how{})
+		if p.several {
+			p.well(how{})
+		} else {
+			p.goes(how{})
+		}
 		p.settle()
 		p.churn()
 	}
@@ -188,6 +203,44 @@ func cutBodies(p *play) {
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// deadPages refuses the token of a page, once, in mid-walk and when a run goes on
+// with the page of the run before.
+func deadPages(p *play) {
+	story := p.sc.story
+	p.populateAll()
+	refusals := 0
+	for _, status := range []int{http.StatusBadRequest, http.StatusNotFound, http.StatusGone} {
+		for _, budget := range []int{0, 1} {
+			p.sc.story = fmt.Sprintf(story, status)
+			if budget > 0 {
+				p.goes(how{budget: budget, full: true})
+			}
+			due, done := false, false
+			p.fetching = func(req syncd.Request) { due = req.Page != "" && !done }
+			p.wire.answer = func(_ int, req *http.Request) (*http.Response, error) {
+				if !due {
+					return nil, nil
+				}
+				due, done = false, true
+				refusals++
+				return p.wire.refuse(req, status, "application/json", `{"error":"the token is no longer valid"}`), nil
+			}
+			if res := p.goes(how{full: budget == 0}); res.State != store.Done {
+				p.fail(p.sc.look, "the run ended %s (%v); requests: %s", res.State, short(res.Err), p.requests())
+				panic(stop{})
+			}
+			p.calm()
+			p.well(how{})
+			p.compare(false)
+			p.churn()
+		}
+	}
+	if refusals == 0 {
+		p.fail("the suite cannot go on", "no page was asked for by its token")
+	}
+	p.settle()
+}
 
 // lostTokens forgets the sync tokens, between runs and in mid-walk.
 func lostTokens(p *play) {

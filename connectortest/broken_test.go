@@ -1,11 +1,15 @@
 package connectortest_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -399,6 +403,36 @@ var mistakes = map[string]mistake{
 		}),
 		in: "whole list", says: []string{"the run ended failed"},
 	},
+	"a dead page token that is an error of its own": {
+		of: "unordered",
+		fetch: answering(api{}, func(req syncd.Request, page syncd.Page, err error) (syncd.Page, error) {
+			if err != nil && req.Page != "" {
+				err = errors.New("the page is gone")
+			}
+			return page, err
+		}),
+		in: "dead page tokens", says: []string{"the run ended failed", "the page is gone", "wrapped with %w"},
+	},
+	"a dead page token taken for the end": {
+		of: "unordered",
+		fetch: answering(api{}, func(req syncd.Request, page syncd.Page, err error) (syncd.Page, error) {
+			if err != nil && req.Page != "" {
+				err = nil
+			}
+			return page, err
+		}),
+		in: "dead page tokens", says: []string{"to a run that went on with the page", "was deleted in the table 1 times, by the provider 0 times"},
+	},
+	"a page token that holds the credentials": {
+		of: "unordered", alter: func(p *protocol) { p.fake = echoing(p.fake) },
+		in: "whole list", says: []string{"the credentials are in", "[token]"},
+	},
+	"the end of a body that is cut taken for its end": {
+		of:    "unordered",
+		alter: func(p *protocol) { p.stream.Snapshot, p.facts.OnePage, p.fake = true, true, lines },
+		fetch: byLine,
+		in:    "cut bodies", says: []string{"was deleted in the table 1 times, by the provider 0 times"},
+	},
 	"a part that is another's": {
 		of:    "parts",
 		fetch: asking(api{}, func(req *syncd.Request) { req.Part = "one" }),
@@ -417,6 +451,47 @@ func pagesSorted(w *connectortest.World, rw http.ResponseWriter, r *http.Request
 		token = strconv.Itoa(next)
 	}
 	fmt.Fprintf(rw, `{"things":%s,"next":%q}`, w.Elements(connectortest.Oldest(page), render), token)
+}
+
+// echoing is a provider that puts what a request was signed with into the token
+// of the next page.
+func echoing(fake func(*connectortest.World, http.ResponseWriter, *http.Request)) func(*connectortest.World, http.ResponseWriter, *http.Request) {
+	return func(w *connectortest.World, rw http.ResponseWriter, r *http.Request) {
+		signed := "." + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		q := r.URL.Query()
+		q.Set("page", strings.TrimSuffix(q.Get("page"), signed))
+		r.URL.RawQuery = q.Encode()
+		rec := httptest.NewRecorder()
+		fake(w, rec, r)
+		rw.WriteHeader(rec.Code)
+		io.WriteString(rw, regexp.MustCompile(`"next":"([^"]+)"`).ReplaceAllString(rec.Body.String(), `"next":"${1}`+signed+`"`))
+	}
+}
+
+// lines is a provider that gives a whole list, an element a line.
+func lines(w *connectortest.World, rw http.ResponseWriter, r *http.Request) {
+	for _, it := range w.Items("things", "") {
+		fmt.Fprintf(rw, "%s\n", w.Elements([]item{it}, render))
+	}
+}
+
+// byLine reads the lines and does not look why they end.
+func byLine(c *syncd.Client) fetch {
+	return func(ctx context.Context, req syncd.Request) (syncd.Page, error) {
+		resp, err := c.Open(ctx, "/things", nil)
+		if err != nil {
+			return syncd.Page{}, err
+		}
+		defer resp.Body.Close()
+		var page syncd.Page
+		for scanner := bufio.NewScanner(resp.Body); scanner.Scan(); {
+			records, err := syncd.Decode(scanner.Bytes(), "", byChange)
+			if err == nil {
+				page.Records = append(page.Records, records...)
+			}
+		}
+		return page, nil
+	}
 }
 
 func TestMistakesAreFound(t *testing.T) {

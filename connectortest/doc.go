@@ -68,6 +68,7 @@
 //   - empty answers
 //   - answers without the list: and errors told with status 200
 //   - lost sync tokens: between runs and in mid-walk
+//   - dead page tokens: refused once, in mid-walk and when a run goes on
 //   - repeating pages: one again and again, or two by turns
 //   - at random: with a seed to play it again by
 //

@@ -108,6 +108,7 @@ func (p *play) goes(h how) run.Result {
 			"the walk does not end: %d requests, the last of them %s", p.wire.total, p.requests())
 		panic(stop{})
 	}
+	p.secrets()
 	if begun && p.wire.before == nil && !p.sc.disorder {
 		p.promise()
 	}
@@ -149,6 +150,7 @@ func (p *play) settle() {
 func (p *play) calm() {
 	p.wire.quiet()
 	p.world.quiet()
+	p.fetching = nil
 }
 
 // populate makes n items of a list that are hours old, and changed in another

@@ -48,6 +48,7 @@ type proof struct {
 // A trait is what a stream is seen to do.
 type trait struct {
 	tokens  bool // it has sync tokens
+	paged   bool // pages are asked for by tokens
 	marked  bool // its records have marks
 	edits   bool // a walk that is not a full one finds what has changed
 	objects bool // its elements are JSON objects
@@ -105,6 +106,7 @@ func (p *play) look(x syncd.Stream) trait {
 			continue
 		}
 		out.tokens = out.tokens || c.page.Sync != ""
+		out.paged = out.paged || c.req.Page != ""
 		for _, r := range c.page.Records {
 			out.marked = out.marked || r.Mark != 0
 		}

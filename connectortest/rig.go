@@ -128,6 +128,8 @@ type rig struct {
 
 	mu    sync.Mutex
 	calls []call // of Fetch, in the run at hand
+
+	fetching func(syncd.Request) // is called before each call of Fetch; nil is allowed
 }
 
 // A call is one call of Fetch.
@@ -233,6 +235,9 @@ func (r *rig) run(h how) (run.Result, error) {
 // recorded is a stream's Fetch whose calls are kept.
 func (r *rig) recorded(x syncd.Stream) func(context.Context, syncd.Request) (syncd.Page, error) {
 	return func(ctx context.Context, req syncd.Request) (syncd.Page, error) {
+		if r.fetching != nil {
+			r.fetching(req)
+		}
 		c := r.call(ctx, x, req)
 		r.mu.Lock()
 		defer r.mu.Unlock()

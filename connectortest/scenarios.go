@@ -164,6 +164,11 @@ var all = []scenario{
 			"and with req.Sync and req.Page empty it must list everything",
 	},
 	{
+		name: "dead page tokens", fits: paging, do: deadPages,
+		story: "it answered the token of a page with %d, once, in mid-walk and to a run that went on with the page of the run before",
+		look:  "whether Fetch makes of the refusal anything else than the *HTTPError that it gets, wrapped with %w: the engine reads the list again",
+	},
+	{
 		name: "repeating pages", disorder: true, do: repeating,
 		story: "from some request on, it gave the answer before again and again, or two by turns",
 		look:  "the token of the next page, which is the provider's own: the engine ends a walk whose tokens repeat",
@@ -223,6 +228,13 @@ func structured(p *proof) string {
 func emptyPages(p *proof) string {
 	if !p.facts.EmptyPages {
 		return "Facts.EmptyPages is not set"
+	}
+	return ""
+}
+
+func paging(p *proof) string {
+	if !p.paged {
+		return "no page is asked for by a token"
 	}
 	return ""
 }

@@ -32,7 +32,11 @@ func (r *reader) fetch(ctx context.Context, req syncd.Request) (syncd.Page, erro
 	}
 	reply, err := r.ask(ctx, req, env)
 	if errors.Is(err, syncd.ErrNotModified) && req.Page != "" {
-		return syncd.Page{}, errors.New("in the middle of the list the provider answers that nothing is new: is that a rule for its end? Say by paging.more where it ends")
+		middle := errors.New("in the middle of the list the provider answers that nothing is new: is that a rule for its end? Say by paging.more where it ends")
+		if refused, ok := errors.AsType[*syncd.HTTPError](err); ok {
+			return syncd.Page{}, fmt.Errorf("%w: %w", refused, middle) // or the page's token is dead: the list is read again
+		}
+		return syncd.Page{}, middle
 	}
 	if err != nil {
 		return syncd.Page{}, err
@@ -93,11 +97,8 @@ func (l *list) refusal(refused *syncd.HTTPError, env map[string]any) error {
 		r.json = refused.Body
 	}
 	u, err := match(l.rules, refused.Status, r)
-	switch {
-	case u == nil || err != nil:
+	if u == nil || err != nil {
 		return refused
-	case u.as == "resync" || u.as == "not_modified":
-		return u.meaning(r)
 	}
 	return fmt.Errorf("%w: %w", refused, u.meaning(r))
 }

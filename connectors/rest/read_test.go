@@ -363,8 +363,9 @@ func TestNotModifiedInTheMiddle(t *testing.T) {
 	if _, err := s.Fetch(t.Context(), syncd.Request{}); !errors.Is(err, syncd.ErrNotModified) {
 		t.Errorf("first page: %v", err)
 	}
-	if _, err := s.Fetch(t.Context(), syncd.Request{Page: "2"}); err == nil || errors.Is(err, syncd.ErrNotModified) {
-		t.Errorf("later page: %v", err)
+	_, err := s.Fetch(t.Context(), syncd.Request{Page: "2"})
+	if refused, ok := errors.AsType[*syncd.HTTPError](err); !ok || refused.Status != 404 || errors.Is(err, syncd.ErrNotModified) {
+		t.Errorf("later page: %v, want the refusal, by which a dead token is known", err)
 	}
 }
 
