@@ -26,9 +26,10 @@ func told(ch <-chan struct{}) bool {
 
 func TestWatchSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		content, readable := byte(0), true
+		var content atomic.Uint32
+		var unreadable atomic.Bool
 		w := watch{
-			look: func() (sums, bool) { return sums{"": {content}}, readable },
+			look: func() (sums, bool) { return sums{"": {byte(content.Load())}}, !unreadable.Load() },
 			last: sums{"": {}},
 			told: make(chan struct{}, 1),
 		}
@@ -45,12 +46,12 @@ func TestWatchSettles(t *testing.T) {
 		}
 		events <- fsnotify.Event{}
 		check("same content", time.Minute, false)
-		content = 1
+		content.Store(1)
 		events <- fsnotify.Event{}
 		check("too early", settle/2, false)
 		check("new content", settle, true)
 		check("nothing more", time.Minute, false)
-		content = 2
+		content.Store(2)
 		for range 5 {
 			events <- fsnotify.Event{}
 			time.Sleep(settle / 2)
@@ -58,16 +59,17 @@ func TestWatchSettles(t *testing.T) {
 		check("while it is written", 0, false)
 		check("once for all", settle, true)
 		check("nothing more", time.Minute, false)
-		content = 3
+		content.Store(3)
 		for range int(2 * settleMost / settle) {
 			events <- fsnotify.Event{}
 			time.Sleep(settle / 2)
 		}
 		check("written without end", 0, true)
-		readable, content = false, 4
+		unreadable.Store(true)
+		content.Store(4)
 		events <- fsnotify.Event{}
 		check("missing", time.Minute, false)
-		readable = true
+		unreadable.Store(false)
 		errs <- errors.New("events were lost")
 		check("back, seen after an error", time.Minute, true)
 		cancel()
@@ -82,9 +84,9 @@ func TestWatchSettles(t *testing.T) {
 // what no event told of.
 func TestWatchLooksUnasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		content := byte(0)
+		var content atomic.Uint32
 		w := watch{
-			look: func() (sums, bool) { return sums{"": {content}}, true },
+			look: func() (sums, bool) { return sums{"": {byte(content.Load())}}, true },
 			last: sums{"": {}},
 			told: make(chan struct{}, 1),
 		}
@@ -93,7 +95,7 @@ func TestWatchLooksUnasked(t *testing.T) {
 		events := make(chan fsnotify.Event)
 		go w.run(ctx, events, make(chan error))
 		time.Sleep(unasked - settle/2) // in the bubble's time
-		content = 1
+		content.Store(1)
 		events <- fsnotify.Event{}
 		for _, step := range []struct {
 			what string
@@ -110,7 +112,7 @@ func TestWatchLooksUnasked(t *testing.T) {
 				t.Errorf("%s: told %t, want %t", step.what, got, step.want)
 			}
 		}
-		content = 2
+		content.Store(2)
 		time.Sleep(unasked + settle)
 		synctest.Wait()
 		if !told(w.told) {
