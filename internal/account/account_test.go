@@ -287,11 +287,11 @@ type broken struct {
 	fails int
 }
 
-func (b *broken) PutCredential(ctx context.Context, c store.Credential) (int64, error) {
+func (b *broken) PutCredential(ctx context.Context, c store.Credential, events ...store.Event) (int64, error) {
 	if b.fails--; b.fails >= 0 {
 		return 0, store.ErrUnreachable
 	}
-	return b.Store.PutCredential(ctx, c)
+	return b.Store.PutCredential(ctx, c, events...)
 }
 
 // An answer that can't be stored at once is stored later, and not used before.

@@ -35,6 +35,8 @@ type Source struct {
 	Key
 	Connector   string
 	Schedule    string
+	Declared    string // what it was added with at run time; "" if the configuration has it
+	Account     string // whose records these are, by the provider's id; "" if that is not known
 	Paused      []string
 	NextAt      time.Time
 	DueAt       time.Time

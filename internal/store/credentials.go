@@ -14,8 +14,8 @@ type Credentials interface {
 	// stored has the version c.Version (0: none is stored) and, where c.Refresher
 	// is not empty, that note. Otherwise it is ErrConflict, and nothing is
 	// written. The note is taken out; CreatedAt, UpdatedAt and RefresherUntil of
-	// c do not count.
-	PutCredential(ctx context.Context, c Credential) (version int64, err error)
+	// c do not count. The events are written in the same transaction.
+	PutCredential(ctx context.Context, c Credential, events ...Event) (version int64, err error)
 
 	// HoldCredential notes that owner refreshes a credential, for ttl from the
 	// database's now, unless another does: then held is false. It returns the

@@ -25,11 +25,13 @@ type Queue interface {
 	// text changed gets NextAt and DueAt (a failed, parked or continuing source
 	// keeps an earlier due_at). Any other keeps its times. A source that the
 	// configuration no longer has is paused with the reason PausedRemoved, and
-	// that reason is lifted from one that it has again. Rows that need no
-	// change are not written.
+	// that reason is lifted from one that it has again. Sources that were added
+	// at run time are left alone, unless the configuration has them too: then
+	// they are the configuration's. Rows that need no change are not written.
 	Apply(ctx context.Context, specs []Spec) (Applied, error)
 
-	// Add is Apply for one source: it touches no other.
+	// Add is Apply for one source, of the configuration or at run time: it
+	// touches no other.
 	Add(ctx context.Context, spec Spec) error
 
 	// Claim takes the leases of up to n sources that are due, earliest first,
@@ -71,6 +73,9 @@ type Queue interface {
 	Pause(ctx context.Context, key Key, reason string) ([]string, error)
 	Resume(ctx context.Context, key Key, reason string) ([]string, error)
 
+	// SetAccount sets whose records a source's are.
+	SetAccount(ctx context.Context, key Key, account string) error
+
 	// Reschedule sets next_at and due_at of a source that nobody runs.
 	Reschedule(ctx context.Context, key Key, nextAt, dueAt time.Time) error
 
@@ -80,11 +85,14 @@ type Queue interface {
 	Remove(ctx context.Context, key Key, purge bool) error
 }
 
-// Why a source is paused.
+// Why a source is paused: a set, of which each reason is given and taken by itself.
 const (
-	PausedOperator = "operator" // syncd sources pause
-	PausedRemoved  = "removed"  // it is no longer in the configuration
-	PausedAuth     = "auth"     // the provider wants the user to connect again
+	PausedOperator = "operator"        // syncd sources pause
+	PausedRemoved  = "removed"         // it is no longer in the configuration
+	PausedAuth     = "auth"            // the provider wants the user to connect again
+	PausedAccount  = "account_changed" // what was connected is another account than the records are of
+	PausedFailing  = "failing"         // it has failed for long
+	PausedQuota    = "quota"           // its quota is used up for long
 )
 
 // A Spec is what the configuration says of a source, as far as the store must know it.
@@ -97,11 +105,12 @@ type Spec struct {
 	SpreadAt  time.Time // when NextAt is due: NextAt and the source's spread
 	FullAt    time.Time // its next full walk; zero if it has no schedule of its own
 	Full      string    // the schedule of full walks, "" for none
+	Declared  string    // what it is added with at run time, a JSON object; "" in the configuration
 }
 
 // Applied says what Apply changed.
 type Applied struct {
-	Added, Changed, Removed, Restored int
+	Added, Changed, Removed, Restored int // a source that the configuration took over is Changed
 }
 
 // A Claim is a lease with what the scheduler must know of its source.
@@ -114,6 +123,8 @@ type Claim struct {
 	Resume   string    // why it is due other than by its tick: one of the Resume constants, or ""
 	Failures int       // failed runs in a row
 	Paused   []string
+	Declared string // see Source
+	Account  string // see Source
 	Previous string // id of the run found abandoned, if any
 }
 

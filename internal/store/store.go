@@ -73,6 +73,8 @@ type Store interface {
 	Queue
 	Catalog
 	Credentials
+	Events
+	Memos
 
 	// Migrate brings the schema up to date and returns the migrations that it
 	// applied, in order. Any number of daemons may call it at once. A schema

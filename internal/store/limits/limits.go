@@ -70,7 +70,7 @@ func Spec(s store.Spec) error {
 		return err
 	}
 	for _, t := range []struct{ name, value string }{
-		{"connector", s.Connector}, {"schedule", s.Schedule}, {"schedule of full walks", s.Full},
+		{"connector", s.Connector}, {"schedule", s.Schedule}, {"schedule of full walks", s.Full}, {"declaration", s.Declared},
 	} {
 		if err := text(t.name, t.value, 0, -1); err != nil {
 			return fmt.Errorf("source %s: %w", s.Key, err)
@@ -97,6 +97,30 @@ func Credential(c store.Credential) error {
 	}
 	return nil
 }
+
+// Event reports, as a *store.DataError, why an event can't be stored.
+func Event(e store.Event) error {
+	if err := Key(e.Key); err != nil {
+		return err
+	}
+	return text("kind", e.Kind, 1, -1)
+}
+
+// Memo reports, as a *store.DataError, why a memo can't be stored.
+func Memo(m store.Memo) error {
+	for _, t := range []struct {
+		name, value string
+		least, most int
+	}{{"kind", m.Kind, 1, 64}, {"id", m.ID, 1, MaxUser}, {"user", m.User, 0, MaxUser}, {"memo", m.Body, 0, -1}} {
+		if err := text(t.name, t.value, t.least, t.most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Account reports, as a *store.DataError, why an account's id can't be stored.
+func Account(id string) error { return text("account", id, 0, -1) }
 
 // Reason reports, as a *store.DataError, why a source can't be paused for it.
 func Reason(reason string) error { return text("reason", reason, 1, -1) }

@@ -29,7 +29,7 @@ func (s *Store) Sources(ctx context.Context, f store.SourceFilter) ([]store.Sour
 			continue
 		}
 		row := store.Source{
-			Key: key, Connector: src.connector, Schedule: src.schedule, Paused: slices.Clone(src.paused),
+			Key: key, Connector: src.connector, Schedule: src.schedule, Declared: src.declared, Account: src.account, Paused: slices.Clone(src.paused),
 			NextAt: src.nextAt, DueAt: src.dueAt, FullAt: src.fullAt, Resume: src.resume, Failures: src.failures,
 			Owner: src.owner, LeaseUntil: src.leaseUntil, LastRunID: src.lastRunID, LastDoneAt: src.lastDoneAt,
 			OpenRejects: open[key], CreatedAt: src.createdAt,

@@ -27,7 +27,7 @@ func (s *Store) Credential(ctx context.Context, key store.Key) (store.Credential
 }
 
 // PutCredential implements store.Credentials.
-func (s *Store) PutCredential(ctx context.Context, c store.Credential) (int64, error) {
+func (s *Store) PutCredential(ctx context.Context, c store.Credential, events ...store.Event) (int64, error) {
 	if err := limits.Credential(c); err != nil {
 		return 0, fmt.Errorf("write the credential of %s: %w", c.Key, err)
 	}
@@ -48,6 +48,9 @@ func (s *Store) PutCredential(ctx context.Context, c store.Credential) (int64, e
 	c.CreatedAt, c.UpdatedAt = old.CreatedAt, now
 	if old.Version == 0 {
 		c.CreatedAt = now
+	}
+	if err := s.tell(events); err != nil {
+		return 0, err
 	}
 	s.credentials[c.Key] = c
 	return c.Version, nil

@@ -32,6 +32,9 @@ type Store struct {
 	changes    []change
 
 	credentials map[store.Key]store.Credential
+	events      []store.Event
+	lastEvent   int64
+	memos       map[memoKey]store.Memo
 }
 
 var _ store.Store = (*Store)(nil)
@@ -39,6 +42,7 @@ var _ store.Store = (*Store)(nil)
 // A source is a row of `sources`.
 type source struct {
 	connector, schedule, full string
+	declared, account         string
 	nextAt, dueAt, fullAt     time.Time
 	resume                    string
 	failures                  int
@@ -91,6 +95,7 @@ func New(clock func() time.Time) *Store {
 		ticks:     map[tickKey]string{},
 
 		credentials: map[store.Key]store.Credential{},
+		memos:       map[memoKey]store.Memo{},
 	}
 }
 

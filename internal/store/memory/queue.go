@@ -57,7 +57,7 @@ func (s *Store) apply(ctx context.Context, specs []store.Spec, all bool) (store.
 		}
 	}
 	for key, src := range s.sources {
-		if all && !wanted[key] && src.pause(store.PausedRemoved) {
+		if all && !wanted[key] && src.declared == "" && src.pause(store.PausedRemoved) {
 			done.Removed++
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Store) apply(ctx context.Context, specs []store.Spec, all bool) (store.
 
 func newSource(spec store.Spec, now time.Time) *source {
 	return &source{
-		connector: spec.Connector, schedule: spec.Schedule, full: spec.Full,
+		connector: spec.Connector, schedule: spec.Schedule, full: spec.Full, declared: spec.Declared,
 		nextAt: micro(spec.NextAt), dueAt: micro(spec.DueAt), fullAt: micro(spec.FullAt),
 		resume: store.ResumeNew, createdAt: now,
 		// A source that is removed and added again must not give out the tokens
@@ -77,7 +77,7 @@ func newSource(spec store.Spec, now time.Time) *source {
 
 // change takes over what the configuration changed, and reports whether it did.
 func (src *source) change(spec store.Spec) bool {
-	changed := src.connector != spec.Connector || src.schedule != spec.Schedule || src.full != spec.Full
+	changed := src.connector != spec.Connector || src.schedule != spec.Schedule || src.full != spec.Full || src.declared != spec.Declared
 	if src.schedule != spec.Schedule {
 		src.nextAt = micro(spec.NextAt)
 		due := micro(spec.SpreadAt)
@@ -89,7 +89,7 @@ func (src *source) change(spec store.Spec) bool {
 	if src.full != spec.Full {
 		src.fullAt = micro(spec.FullAt)
 	}
-	src.connector, src.schedule, src.full = spec.Connector, spec.Schedule, spec.Full
+	src.connector, src.schedule, src.full, src.declared = spec.Connector, spec.Schedule, spec.Full, spec.Declared
 	return changed
 }
 
@@ -116,12 +116,12 @@ func (s *Store) Pause(ctx context.Context, key store.Key, reason string) ([]stri
 	if err := limits.Reason(reason); err != nil {
 		return nil, err
 	}
-	return s.setPaused(ctx, key, func(src *source) { src.pause(reason) })
+	return s.setSource(ctx, key, func(src *source) { src.pause(reason) })
 }
 
 // Resume implements store.Queue.
 func (s *Store) Resume(ctx context.Context, key store.Key, reason string) ([]string, error) {
-	return s.setPaused(ctx, key, func(src *source) {
+	return s.setSource(ctx, key, func(src *source) {
 		if reason == "" {
 			src.paused = nil
 		} else {
@@ -130,7 +130,8 @@ func (s *Store) Resume(ctx context.Context, key store.Key, reason string) ([]str
 	})
 }
 
-func (s *Store) setPaused(ctx context.Context, key store.Key, f func(*source)) ([]string, error) {
+// setSource changes a source and returns why it is paused.
+func (s *Store) setSource(ctx context.Context, key store.Key, f func(*source)) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -142,6 +143,15 @@ func (s *Store) setPaused(ctx context.Context, key store.Key, f func(*source)) (
 	}
 	f(src)
 	return slices.Clone(src.paused), nil
+}
+
+// SetAccount implements store.Queue.
+func (s *Store) SetAccount(ctx context.Context, key store.Key, account string) error {
+	if err := limits.Account(account); err != nil {
+		return err
+	}
+	_, err := s.setSource(ctx, key, func(src *source) { src.account = account })
+	return err
 }
 
 // Reschedule implements store.Queue.

@@ -18,13 +18,14 @@ import (
 // NOT IN is a hash table here, whatever the planner believes of the list's size.
 const applyStatement = `WITH spec AS MATERIALIZED (
 	SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[],
-		$6::timestamptz[], $7::timestamptz[], $8::timestamptz[], $9::timestamptz[])
-		AS u(user_id, provider, connector, schedule, full_schedule, next_at, due_at, spread_at, full_at)
+		$6::timestamptz[], $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::text[])
+		AS u(user_id, provider, connector, schedule, full_schedule, next_at, due_at, spread_at, full_at, declared)
 ), pair AS MATERIALIZED (
 	SELECT spec.*, old.found IS NOT NULL AS found, old.removed,
-		(old.connector, old.schedule, old.full_schedule) IS DISTINCT FROM (spec.connector, spec.schedule, spec.full_schedule) AS changed
+		(old.connector, old.schedule, old.full_schedule, old.declared)
+			IS DISTINCT FROM (spec.connector, spec.schedule, spec.full_schedule, spec.declared) AS changed
 	FROM spec LEFT JOIN LATERAL (
-		SELECT true AS found, s.connector, s.schedule, s.full_schedule, '` + store.PausedRemoved + `' = ANY(s.paused) AS removed
+		SELECT true AS found, s.connector, s.schedule, s.full_schedule, s.declared, '` + store.PausedRemoved + `' = ANY(s.paused) AS removed
 		FROM sources s WHERE s.user_id = spec.user_id AND s.provider = spec.provider LIMIT 1
 	) old ON true
 ), added AS (
@@ -35,7 +36,7 @@ const applyStatement = `WITH spec AS MATERIALIZED (
 	RETURNING 1
 ), changed AS (
 	UPDATE sources s SET
-		connector = pair.connector, schedule = pair.schedule, full_schedule = pair.full_schedule,
+		connector = pair.connector, schedule = pair.schedule, full_schedule = pair.full_schedule, declared = pair.declared,
 		next_at = CASE WHEN s.schedule = pair.schedule THEN s.next_at ELSE pair.next_at END,
 		due_at = CASE WHEN s.schedule = pair.schedule THEN s.due_at
 			WHEN s.resume = '' THEN pair.spread_at
@@ -47,7 +48,7 @@ const applyStatement = `WITH spec AS MATERIALIZED (
 	RETURNING pair.changed, pair.removed
 ), removed AS (
 	UPDATE sources s SET paused = ` + withReason + `'` + store.PausedRemoved + `'` + withReasonEnd + `
-	WHERE $10 AND NOT '` + store.PausedRemoved + `' = ANY(s.paused)
+	WHERE $11 AND s.declared = '' AND NOT '` + store.PausedRemoved + `' = ANY(s.paused)
 		AND (s.user_id, s.provider) NOT IN (SELECT user_id, provider FROM spec)
 	RETURNING 1
 )
@@ -59,7 +60,7 @@ SELECT (SELECT count(*) FROM added), (SELECT count(*) FROM changed WHERE changed
 // microseconds, so that a source that is removed and added again gives out no
 // token of its former life.
 const (
-	specColumns = "user_id, provider, connector, schedule, full_schedule, next_at, due_at, full_at"
+	specColumns = "user_id, provider, connector, schedule, full_schedule, next_at, due_at, full_at, declared"
 	newSource   = "'" + store.ResumeNew + "', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 )
 
@@ -113,7 +114,7 @@ func (s *Store) apply(ctx context.Context, specs []store.Spec, all bool) (store.
 func specArgs(specs []store.Spec) ([]any, error) {
 	n := len(specs)
 	users, providers, connectors := make([]string, n), make([]string, n), make([]string, n)
-	schedules, fulls := make([]string, n), make([]string, n)
+	schedules, fulls, declared := make([]string, n), make([]string, n), make([]string, n)
 	seen := make(map[store.Key]bool, n)
 	for i, spec := range specs {
 		if err := limits.Spec(spec); err != nil {
@@ -123,11 +124,12 @@ func specArgs(specs []store.Spec) ([]any, error) {
 			return nil, fmt.Errorf("source %s is listed twice", spec.Key)
 		}
 		seen[spec.Key] = true
-		users[i], providers[i], connectors[i], schedules[i], fulls[i] = spec.User, spec.Provider, spec.Connector, spec.Schedule, spec.Full
+		users[i], providers[i], connectors[i] = spec.User, spec.Provider, spec.Connector
+		schedules[i], fulls[i], declared[i] = spec.Schedule, spec.Full, spec.Declared
 	}
 	next := stamps(n, func(i int) time.Time { return specs[i].NextAt })
 	due := stamps(n, func(i int) time.Time { return specs[i].DueAt })
 	spread := stamps(n, func(i int) time.Time { return specs[i].SpreadAt })
 	full := stamps(n, func(i int) time.Time { return specs[i].FullAt })
-	return []any{users, providers, connectors, schedules, fulls, next, due, spread, full}, nil
+	return []any{users, providers, connectors, schedules, fulls, next, due, spread, full, declared}, nil
 }

@@ -49,7 +49,7 @@ func (f *filter) sql(order string, limit int) string {
 	return b.String()
 }
 
-const sourceColumns = `s.user_id, s.provider, s.connector, s.schedule, s.paused, s.next_at, s.due_at, s.full_at, s.resume,
+const sourceColumns = `s.user_id, s.provider, s.connector, s.schedule, s.declared, s.account, s.paused, s.next_at, s.due_at, s.full_at, s.resume,
 	s.failures, s.lease_owner, s.lease_until, s.last_run_id, COALESCE(r.state, ''), COALESCE(r.error, ''), r.ended_at,
 	s.last_done_at, s.created_at,
 	(SELECT count(*) FROM rejects j WHERE j.user_id = s.user_id AND j.provider = s.provider AND j.resolution = '')`
@@ -70,7 +70,7 @@ func (s *Store) Sources(ctx context.Context, f store.SourceFilter) ([]store.Sour
 func scanSource(row pgx.CollectableRow) (store.Source, error) {
 	var s store.Source
 	var next, due, full, until, ended, done, created pgtype.Timestamptz
-	err := row.Scan(&s.User, &s.Provider, &s.Connector, &s.Schedule, &s.Paused, &next, &due, &full, &s.Resume,
+	err := row.Scan(&s.User, &s.Provider, &s.Connector, &s.Schedule, &s.Declared, &s.Account, &s.Paused, &next, &due, &full, &s.Resume,
 		&s.Failures, &s.Owner, &until, &s.LastRunID, &s.LastState, &s.LastError, &ended, &done, &created, &s.OpenRejects)
 	s.NextAt, s.DueAt, s.FullAt, s.LeaseUntil = moment(next), moment(due), moment(full), moment(until)
 	s.LastEndedAt, s.LastDoneAt, s.CreatedAt = moment(ended), moment(done), moment(created)

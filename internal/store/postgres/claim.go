@@ -43,11 +43,11 @@ const takeStatement = `, dead AS (
 	LEFT JOIN dead USING (user_id, provider)
 	WHERE s.user_id = due.user_id AND s.provider = due.provider
 	RETURNING s.user_id, s.provider, s.lease_token, s.next_at, s.due_at, s.full_at, s.resume, s.failures,
-		s.paused, s.last_run_id, due.wanted
+		s.paused, s.last_run_id, s.declared, s.account, due.wanted
 )
 SELECT due.user_id, due.provider, COALESCE(taken.lease_token, 0), due.now, taken.next_at, taken.due_at,
 	taken.full_at, COALESCE(taken.resume, ''), COALESCE(taken.failures, 0), taken.paused,
-	COALESCE(taken.last_run_id, ''), COALESCE(taken.wanted, false), due.lease_owner, due.lease_until
+	COALESCE(taken.last_run_id, ''), COALESCE(taken.declared, ''), COALESCE(taken.account, ''), COALESCE(taken.wanted, false), due.lease_owner, due.lease_until
 FROM due LEFT JOIN taken USING (user_id, provider)
 ORDER BY due.wake_at, due.user_id, due.provider`
 
@@ -87,7 +87,7 @@ func scanTaken(owner string) func(pgx.CollectableRow) (takenRow, error) {
 		var now, next, due, full, until pgtype.Timestamptz
 		var lastRun string
 		err := row.Scan(&t.User, &t.Provider, &t.Token, &now, &next, &due, &full, &t.Resume, &t.Failures,
-			&t.Paused, &lastRun, &t.taken, &t.holder, &until)
+			&t.Paused, &lastRun, &t.Declared, &t.Account, &t.taken, &t.holder, &until)
 		t.Owner = owner
 		t.Now, t.NextAt, t.DueAt, t.FullAt, t.until = moment(now), moment(next), moment(due), moment(full), moment(until)
 		if t.Resume == store.ResumeAbandoned {

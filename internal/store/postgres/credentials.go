@@ -41,7 +41,7 @@ func (s *Store) Credential(ctx context.Context, key store.Key) (store.Credential
 }
 
 // PutCredential implements store.Credentials.
-func (s *Store) PutCredential(ctx context.Context, c store.Credential) (int64, error) {
+func (s *Store) PutCredential(ctx context.Context, c store.Credential, events ...store.Event) (int64, error) {
 	what := "write the credential of " + c.Key.String()
 	if err := limits.Credential(c); err != nil {
 		return 0, fail(err, "%s", what)
@@ -58,11 +58,24 @@ func (s *Store) PutCredential(ctx context.Context, c store.Credential) (int64, e
 		args = append(args, c.Refresher)
 	}
 	var version int64
-	err := s.row(ctx, what, statement, args, &version)
-	if errors.Is(err, store.ErrNotFound) {
-		return 0, fail(store.ErrConflict, "%s", what)
+	err := s.again(ctx, func() error {
+		ctx, cancel := s.bounded(ctx)
+		defer cancel()
+		return fail(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			err := tx.QueryRow(ctx, statement, args...).Scan(&version)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return store.ErrConflict
+			}
+			if err != nil {
+				return err
+			}
+			return tell(ctx, tx, events)
+		}), "%s", what)
+	})
+	if err != nil {
+		return 0, err
 	}
-	return version, err
+	return version, nil
 }
 
 // HoldCredential implements store.Credentials.

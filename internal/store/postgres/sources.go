@@ -26,6 +26,19 @@ func (s *Store) Resume(ctx context.Context, key store.Key, reason string) ([]str
 	return s.setPaused(ctx, "resume", key, "CASE WHEN $3 = '' THEN '{}' ELSE array_remove(s.paused, $3) END", reason)
 }
 
+// SetAccount implements store.Queue.
+func (s *Store) SetAccount(ctx context.Context, key store.Key, account string) error {
+	if err := limits.Account(account); err != nil {
+		return err
+	}
+	what := "set the account of source " + key.String()
+	n, err := s.exec(ctx, what, "UPDATE sources SET account = $3 WHERE "+ofSource, key.User, key.Provider, account)
+	if err == nil && n == 0 {
+		err = fail(store.ErrNotFound, "%s", what)
+	}
+	return err
+}
+
 // setPaused sets a source's reasons to an expression over s.paused and $3.
 func (s *Store) setPaused(ctx context.Context, verb string, key store.Key, expression, reason string) ([]string, error) {
 	var left []string

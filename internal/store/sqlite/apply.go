@@ -12,12 +12,13 @@ import (
 // An old is what Apply compares a spec with.
 type old struct {
 	connector, schedule, full string
+	declared                  string
 	resume                    string
 	dueAt                     sql.NullInt64
 	paused                    string // as it is stored
 }
 
-const oldQuery = "SELECT user_id, provider, connector, schedule, full_schedule, resume, due_at, paused FROM sources"
+const oldQuery = "SELECT user_id, provider, connector, schedule, full_schedule, declared, resume, due_at, paused FROM sources"
 
 // Apply implements store.Queue.
 func (s *Store) Apply(ctx context.Context, specs []store.Spec) (store.Applied, error) {
@@ -49,7 +50,7 @@ func (s *Store) apply(ctx context.Context, specs []store.Spec, query string, arg
 		err := w.rows(ctx, query, args, func(r *sql.Rows) error {
 			var key store.Key
 			var o old
-			err := r.Scan(&key.User, &key.Provider, &o.connector, &o.schedule, &o.full, &o.resume, &o.dueAt, &o.paused)
+			err := r.Scan(&key.User, &key.Provider, &o.connector, &o.schedule, &o.full, &o.declared, &o.resume, &o.dueAt, &o.paused)
 			have[key] = o
 			return err
 		})
@@ -74,9 +75,9 @@ func reconcile(ctx context.Context, w *writer, specs []store.Spec, have map[stor
 		if !found {
 			done.Added++
 			_, err := w.exec(ctx, `INSERT INTO sources
-	(user_id, provider, connector, schedule, full_schedule, next_at, due_at, full_at, resume, lease_token, created_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, '`+store.ResumeNew+`', ?, ?)`, spec.User, spec.Provider, spec.Connector, spec.Schedule, spec.Full,
-				stamp(spec.NextAt), stamp(spec.DueAt), stamp(spec.FullAt), now, now)
+	(user_id, provider, connector, schedule, full_schedule, next_at, due_at, full_at, declared, resume, lease_token, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '`+store.ResumeNew+`', ?, ?)`, spec.User, spec.Provider, spec.Connector, spec.Schedule, spec.Full,
+				stamp(spec.NextAt), stamp(spec.DueAt), stamp(spec.FullAt), spec.Declared, now, now)
 			if err != nil {
 				return done, err
 			}
@@ -94,7 +95,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, '`+store.ResumeNew+`', ?, ?)`, spec.User, spec.P
 		}
 	}
 	for key, o := range have {
-		if wanted[key] {
+		if wanted[key] || o.declared != "" { // what was added at run time is none of the configuration's
 			continue
 		}
 		paused, added, err := withReason(o.paused, store.PausedRemoved)
@@ -116,7 +117,7 @@ func change(ctx context.Context, w *writer, spec *store.Spec, o old) (changed, r
 	if err != nil {
 		return false, false, err
 	}
-	changed = o.connector != spec.Connector || o.schedule != spec.Schedule || o.full != spec.Full
+	changed = o.connector != spec.Connector || o.schedule != spec.Schedule || o.full != spec.Full || o.declared != spec.Declared
 	if restored {
 		err = setPaused(ctx, w, spec.Key, paused)
 	}
@@ -134,8 +135,8 @@ func change(ctx context.Context, w *writer, spec *store.Spec, o old) (changed, r
 		_, err = w.exec(ctx, "UPDATE sources SET full_at = ? WHERE "+ofSource, stamp(spec.FullAt), spec.User, spec.Provider)
 	}
 	if err == nil {
-		_, err = w.exec(ctx, "UPDATE sources SET connector = ?, schedule = ?, full_schedule = ? WHERE "+ofSource,
-			spec.Connector, spec.Schedule, spec.Full, spec.User, spec.Provider)
+		_, err = w.exec(ctx, "UPDATE sources SET connector = ?, schedule = ?, full_schedule = ?, declared = ? WHERE "+ofSource,
+			spec.Connector, spec.Schedule, spec.Full, spec.Declared, spec.User, spec.Provider)
 	}
 	return changed, restored, err
 }

@@ -42,7 +42,7 @@ func (f *filter) sql(order string, limit int) string {
 	return b.String()
 }
 
-const sourceColumns = `s.user_id, s.provider, s.connector, s.schedule, s.paused, s.next_at, s.due_at, s.full_at, s.resume,
+const sourceColumns = `s.user_id, s.provider, s.connector, s.schedule, s.declared, s.account, s.paused, s.next_at, s.due_at, s.full_at, s.resume,
 	s.failures, s.lease_owner, s.lease_until, s.last_run_id, COALESCE(r.state, ''), COALESCE(r.error, ''), r.ended_at,
 	s.last_done_at, s.created_at,
 	(SELECT count(*) FROM rejects j WHERE j.user_id = s.user_id AND j.provider = s.provider AND j.resolution = '')`
@@ -64,7 +64,7 @@ func scanSourceRow(r *sql.Rows) (store.Source, error) {
 	var s store.Source
 	var paused string
 	var next, due, full, until, ended, done, created sql.NullInt64
-	err := r.Scan(&s.User, &s.Provider, &s.Connector, &s.Schedule, &paused, &next, &due, &full, &s.Resume,
+	err := r.Scan(&s.User, &s.Provider, &s.Connector, &s.Schedule, &s.Declared, &s.Account, &paused, &next, &due, &full, &s.Resume,
 		&s.Failures, &s.Owner, &until, &s.LastRunID, &s.LastState, &s.LastError, &ended, &done, &created, &s.OpenRejects)
 	s.NextAt, s.DueAt, s.FullAt, s.LeaseUntil = moment(next), moment(due), moment(full), moment(until)
 	s.LastEndedAt, s.LastDoneAt, s.CreatedAt = moment(ended), moment(done), moment(created)

@@ -29,7 +29,7 @@ func (s *Store) Credential(ctx context.Context, key store.Key) (store.Credential
 }
 
 // PutCredential implements store.Credentials.
-func (s *Store) PutCredential(ctx context.Context, c store.Credential) (int64, error) {
+func (s *Store) PutCredential(ctx context.Context, c store.Credential, events ...store.Event) (int64, error) {
 	if err := limits.Credential(c); err != nil {
 		return 0, fail(err, "write the credential of %s", c.Key)
 	}
@@ -46,6 +46,9 @@ func (s *Store) PutCredential(ctx context.Context, c store.Credential) (int64, e
 		n, err := w.exec(ctx, statement, args...)
 		if err == nil && n == 0 {
 			err = store.ErrConflict
+		}
+		if err == nil {
+			err = tell(ctx, w, events, now)
 		}
 		return fail(err, "write the credential of %s", c.Key)
 	})

@@ -70,6 +70,20 @@ func (s *Store) Resume(ctx context.Context, key store.Key, reason string) ([]str
 	})
 }
 
+// SetAccount implements store.Queue.
+func (s *Store) SetAccount(ctx context.Context, key store.Key, account string) error {
+	if err := limits.Account(account); err != nil {
+		return err
+	}
+	return s.transact(ctx, func(ctx context.Context, w *writer) error {
+		n, err := w.exec(ctx, "UPDATE sources SET account = ? WHERE "+ofSource, account, key.User, key.Provider)
+		if err == nil && n == 0 {
+			err = store.ErrNotFound
+		}
+		return fail(err, "set the account of source %s", key)
+	})
+}
+
 func (s *Store) changePaused(ctx context.Context, key store.Key, f func(paused string) (string, bool, error)) ([]string, error) {
 	var left []string
 	err := s.transact(ctx, func(ctx context.Context, w *writer) error {

@@ -60,6 +60,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"remove", removeCases},
 		{"catalog", catalogCases},
 		{"credentials", credentialCases},
+		{"accounts", accountCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
