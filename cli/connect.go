@@ -65,18 +65,18 @@ func (a *app) withAccount(ctx context.Context, key store.Key, do func(f *fleet, 
 	if err != nil {
 		return err
 	}
-	src, ok := configured(cfg)[key]
-	if !ok {
-		return usageError{fmt.Errorf("there is no source %s in %s (see: syncd sources list)", key, cfg.Path)}
-	}
-	if !connects(src.Of) {
-		return usageError{fmt.Errorf("users of %s do not connect: its connector %s takes credentials: from the configuration, or there is no oauth: under the provider", src.Of.Name, src.Of.Connector.Name)}
-	}
 	s, err := a.open(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	src, err := find(ctx, cfg, s, key)
+	if err != nil {
+		return err
+	}
+	if !connects(src.Of) {
+		return usageError{fmt.Errorf("users of %s do not connect: its connector %s takes credentials: from the configuration, or there is no oauth: under the provider", src.Of.Name, src.Of.Connector.Name)}
+	}
 	f := newFleet(s, newLog(a.Err, cfg.Log))
 	defer f.close()
 	if err := f.openAccounts(ctx, a, cfg); err != nil {

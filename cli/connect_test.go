@@ -354,7 +354,7 @@ func TestConnectRefused(t *testing.T) {
 	d := newDesk(t)
 	dir := d.configure(t)
 	file := filepath.Join(dir, "syncd.yaml")
-	contains(t, syncdIn(t, exitUsage, "connect", "bob", "desk", "--config", file), "there is no source bob desk")
+	contains(t, syncdIn(t, exitFailed, "connect", "bob", "desk", "--config", file), "there is no source bob desk")
 	for _, listen := range []string{":8401", "0.0.0.0:0", "192.0.2.1:8401", "example.com:8401"} {
 		contains(t, syncdIn(t, exitUsage, "connect", "alice", "desk", "--listen", listen, "--config", file), "--listen "+listen+": write it as 127.0.0.1:PORT")
 	}

@@ -49,6 +49,15 @@ type fleet struct {
 type force struct {
 	cfg     *config.Config
 	sources map[store.Key]*config.Source
+
+	told sync.Map // keys of sources about which something was said once
+}
+
+// complain says once what is wrong with a source that was added at run time.
+func (now *force) complain(log *slog.Logger, key store.Key, err error) {
+	if _, told := now.told.LoadOrStore(key, true); !told {
+		log.Warn("a source can't be run", "user", key.User, "provider", key.Provider, "error", err)
+	}
 }
 
 // A demo is a stand-in for a provider, served on the loopback interface.
@@ -138,10 +147,13 @@ func timetable(s *config.Source) scheduler.Timetable {
 }
 
 // Entry implements scheduler.Table.
-func (f *fleet) Entry(key store.Key) (scheduler.Entry, bool) {
+func (f *fleet) Entry(key store.Key, declared string) (scheduler.Entry, bool) {
 	now := f.force.Load()
-	src, ok := now.sources[key]
-	if !ok {
+	src, err := now.source(key, declared)
+	if err != nil {
+		now.complain(f.log, key, err)
+	}
+	if src == nil {
 		return scheduler.Entry{}, false
 	}
 	return scheduler.Entry{

@@ -102,10 +102,10 @@ func (a *app) replay(ctx context.Context, ids []string, raw []byte) error {
 
 // replayOne ingests one reject and reports whether it could be.
 func (a *app) replayOne(ctx context.Context, cfg *config.Config, f *fleet, reject store.Reject, raw []byte) (bool, error) {
-	src, ok := f.force.Load().sources[reject.Key]
+	src, err := find(ctx, cfg, f.store, reject.Key)
 	switch {
-	case !ok:
-		return false, fmt.Errorf("its source %s is not in %s", reject.Key, cfg.Path)
+	case err != nil:
+		return false, err
 	case reject.Resolution != "":
 		fmt.Fprintf(a.Out, "reject %d was %s already\n", reject.ID, reject.Resolution)
 		return true, nil

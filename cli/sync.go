@@ -95,9 +95,9 @@ func (a *app) sync(ctx context.Context, req syncRequest, out output) error {
 		return err
 	}
 	defer f.close()
-	src, ok := f.force.Load().sources[req.key]
-	if !ok {
-		return fmt.Errorf("there is no source %s in %s (see: syncd sources list)", req.key, cfg.Path)
+	src, err := find(ctx, cfg, s, req.key)
+	if err != nil {
+		return err
 	}
 	if err := checkStream(src, req.stream); err != nil {
 		return err

@@ -41,6 +41,8 @@ type Config struct {
 	Files []string // the provider files that were read, absolute
 
 	Warnings []Error // what is valid but may not mean what its author thinks
+
+	declarer *declarer
 }
 
 // Limits bound what one source can take.
@@ -133,6 +135,8 @@ type Source struct {
 	Settings string
 
 	Line, Column int // where the file has it
+
+	Declared bool // it was added at run time; its credentials are in the vault
 }
 
 // StoreName returns the store as it may be shown: without user, password and parameters.

@@ -47,6 +47,7 @@ func Parse(name string, data []byte, connectors []syncd.Connector, env func(stri
 		l.file(root)
 		if len(d.errs) == 0 {
 			l.cfg.Warnings = sorted(d.warnings)
+			l.cfg.declarer = newDeclarer(l)
 			return l.cfg, nil
 		}
 	}
@@ -66,6 +67,7 @@ type loader struct {
 	names      []string // of the providers, in the file's order
 	seen       map[sourceKey]*yaml.Node
 	shared     shared
+	declared   bool // what is read was added at run time
 }
 
 func newLoader(d *document, connectors []syncd.Connector, env func(string) (string, bool)) *loader {

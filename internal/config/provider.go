@@ -17,6 +17,7 @@ import (
 type provider struct {
 	*Provider
 	key    *yaml.Node
+	value  *yaml.Node
 	shape  providerShape
 	plan   plan
 	client *syncd.Client // for the check of options; it makes no requests
@@ -42,7 +43,7 @@ func (l *loader) oneProvider(name string, e entry) {
 	if !isName(name, "_-") {
 		l.add(e.key, fmt.Sprintf("the provider's name %q is not of 1 to 64 lower case letters, digits, - and _", clip(name)), "")
 	}
-	p := &provider{Provider: &Provider{Name: name}, key: e.key, shape: providerDefaults()}
+	p := &provider{Provider: &Provider{Name: name}, key: e.key, value: e.value, shape: providerDefaults()}
 	l.providers[name] = p
 	l.names = append(l.names, name)
 	at := spot{"the provider " + clip(name), e.key, e.value}

@@ -26,7 +26,8 @@ type Catalog interface {
 // A SourceFilter selects sources; zero fields select all.
 type SourceFilter struct {
 	User, Provider string
-	After          Key // sort after this one: for paging
+	Declared       bool // only those that were added at run time
+	After          Key  // sort after this one: for paging
 	Limit          int // 0 is no limit
 }
 
