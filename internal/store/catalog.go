@@ -28,7 +28,7 @@ type SourceFilter struct {
 	User, Provider string
 	Declared       bool // only those that were added at run time
 	After          Key  // sort after this one: for paging
-	Limit          int // 0 is no limit
+	Limit          int  // 0 is no limit
 }
 
 // A Source is a row of `sources`.
