@@ -458,13 +458,13 @@ func TestConnectedAgainBeforeTheRunEnds(t *testing.T) {
 	if _, err := s.Apply(t.Context(), []store.Spec{{Key: alice, Connector: "desk", Schedule: "@daily", NextAt: now, SpreadAt: now}}); err != nil {
 		t.Fatal(err)
 	}
-	_, ended := f.book.Session(alice, nil, "here").Token(t.Context())
+	_, ended := f.book.Session(alice, nil, account.Terms{Bound: "here"}).Token(t.Context())
 	for _, c := range []struct {
 		bound string // where alice is connected then
 		want  int    // reasons of the pause
 	}{{"", 1}, {"elsewhere", 1}, {"here", 0}} {
 		if c.bound != "" {
-			if err := f.book.Save(t.Context(), alice, oauth.Token{Access: secretOf("canary-access-1")}, "", c.bound); err != nil {
+			if err := f.book.Save(t.Context(), alice, account.Connection{Token: oauth.Token{Access: secretOf("canary-access-1")}}, account.Terms{Bound: c.bound}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -144,7 +144,7 @@ func (a *app) replayOne(ctx context.Context, cfg *config.Config, f *fleet, rejec
 
 // replay makes a record of a reject's bytes and ingests it.
 func (f *fleet) replay(ctx context.Context, cfg *config.Config, src *config.Source, task scheduler.Task, reject store.Reject, raw []byte) (store.Counters, error) {
-	source, _, err := f.source(cfg, src)
+	source, _, err := f.source(ctx, cfg, src, task.Claim.Account)
 	if err != nil {
 		return store.Counters{}, err
 	}

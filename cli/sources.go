@@ -12,18 +12,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/store"
 )
 
 func (a *app) sourcesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sources",
-		Short: "List, pause, resume and remove sources",
+		Short: "List, add, pause, resume and remove sources",
 		Example: `  syncd sources list
+  syncd sources add alice github --option repo=robfig/cron
   syncd sources pause alice github
   syncd sources resume alice github`,
 	}
-	c.AddCommand(a.sourcesList(), a.sourcesPause(), a.sourcesResume(), a.sourcesRemove())
+	c.AddCommand(a.sourcesList(), a.sourcesAdd(), a.sourcesPause(), a.sourcesResume(), a.sourcesRemove())
 	return c
 }
 
@@ -33,6 +35,8 @@ type sourceRow struct {
 	Provider  string     `json:"provider"`
 	Connector string     `json:"connector"`
 	Schedule  string     `json:"schedule"`
+	Added     bool       `json:"added"`             // at run time: it is not in the configuration
+	Account   string     `json:"account,omitempty"` // whose records these are, by the provider's id
 	Paused    []string   `json:"paused"`
 	NextAt    *time.Time `json:"next_at"`
 	DueAt     *time.Time `json:"due_at"`
@@ -70,6 +74,7 @@ func (a *app) sourcesList() *cobra.Command {
 				column[store.Source]{"USER", func(s store.Source) string { return clip(s.User, 32) }},
 				column[store.Source]{"PROVIDER", func(s store.Source) string { return s.Provider }},
 				column[store.Source]{"CONNECTOR", func(s store.Source) string { return s.Connector }},
+				column[store.Source]{"FROM", origin},
 				column[store.Source]{"SCHEDULE", func(s store.Source) string { return s.Schedule }},
 				column[store.Source]{"DUE", func(s store.Source) string { return when(s.DueAt) }},
 				column[store.Source]{"LAST RUN", func(s store.Source) string { return or(s.LastState, "never") }},
@@ -82,9 +87,17 @@ func (a *app) sourcesList() *cobra.Command {
 	return c
 }
 
+// origin says where a source is declared.
+func origin(s store.Source) string {
+	if s.Declared != "" {
+		return "added"
+	}
+	return "file"
+}
+
 func rowOf(s store.Source) sourceRow {
 	return sourceRow{
-		User: s.User, Provider: s.Provider, Connector: s.Connector, Schedule: s.Schedule, Paused: append([]string{}, s.Paused...),
+		User: s.User, Provider: s.Provider, Connector: s.Connector, Schedule: s.Schedule, Added: s.Declared != "", Account: s.Account, Paused: append([]string{}, s.Paused...),
 		NextAt: maybe(s.NextAt), DueAt: maybe(s.DueAt), FullAt: maybe(s.FullAt), Resume: s.Resume, Failures: s.Failures, Owner: s.Owner,
 		LastRun: s.LastRunID, LastState: s.LastState, LastDone: maybe(s.LastDoneAt), Rejects: s.OpenRejects, CreatedAt: s.CreatedAt,
 	}
@@ -189,9 +202,10 @@ func (a *app) sourcesRemove() *cobra.Command {
 	var purge, yes bool
 	c := &cobra.Command{
 		Use:   "remove USER PROVIDER",
-		Short: "Forget a source that is no longer in the configuration",
-		Long: `Forget a source that is no longer in the configuration: its schedule, cursors
-and rejects. Its records and its run log stay; with --purge they are deleted too,
+		Short: "Forget a source that is not in the configuration",
+		Long: `Forget a source that was added, or that is no longer in the configuration: its
+schedule, cursors, rejects and credential, which is given back to the provider
+where it can be (see: syncd disconnect). Its records and its run log stay; with --purge they are deleted too,
 which cannot be undone.`,
 		Example: `  syncd sources list                         what is "not in the configuration"
   syncd sources remove alice github
@@ -219,7 +233,7 @@ func (a *app) completeRemovable(c *cobra.Command, args []string, begun string) (
 		if err != nil {
 			break
 		}
-		if slices.Contains(row.Paused, store.PausedRemoved) {
+		if row.Declared != "" || slices.Contains(row.Paused, store.PausedRemoved) {
 			out = appendCompletion(out, append(args, begun), row.User, row.Provider)
 		}
 	}
@@ -235,6 +249,7 @@ func (a *app) removeSource(ctx context.Context, key store.Key, purge, yes bool) 
 	if _, ok := configured(cfg)[key]; ok {
 		return fmt.Errorf("source %s is in %s: take it out there first, or the daemon adds it again", key, cfg.Path)
 	}
+	a.giveBack(ctx, cfg, s, key)
 	if purge && !yes {
 		if err := a.confirmPurge(ctx, s, key); err != nil {
 			return err
@@ -250,6 +265,31 @@ func (a *app) removeSource(ctx context.Context, key store.Key, purge, yes bool) 
 	}
 	fmt.Fprintf(a.Out, "%s is removed; %s\n", oneLine(key.String()), said)
 	return nil
+}
+
+// giveBack gives back the credential of a source that is to be removed. Where
+// that can't be done it is said, and the source is removed all the same.
+func (a *app) giveBack(ctx context.Context, cfg *config.Config, s store.Store, key store.Key) {
+	if _, err := s.Credential(ctx, key); err != nil {
+		return
+	}
+	f := newFleet(s, newLog(a.Err, cfg.Log))
+	defer f.close()
+	said := ""
+	src, err := find(ctx, cfg, s, key)
+	if err == nil {
+		err = f.openAccounts(ctx, a, cfg)
+	}
+	if err == nil {
+		err = f.use(cfg)
+	}
+	if err == nil {
+		said, err = f.disconnect(ctx, src)
+	}
+	if err != nil {
+		said = fmt.Sprintf("its credential is deleted, and was not given back (%v): the user can withdraw access at the provider", err)
+	}
+	fmt.Fprintf(a.Err, "%s: %s\n", oneLine(key.String()), oneLine(said))
 }
 
 // confirmPurge asks whether the records are to be deleted. Where nobody can

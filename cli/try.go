@@ -81,7 +81,7 @@ func (a *app) try(ctx context.Context, args []string, req tryRequest, out output
 	if err := f.serveDemo(src.Of); err != nil {
 		return err
 	}
-	if connects(src.Of) && len(src.Credentials) == 0 {
+	if len(src.Credentials) == 0 && (src.Declared != "" || connects(src.Of)) {
 		s, err := a.existing(ctx, cfg)
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ func (a *app) try(ctx context.Context, args []string, req tryRequest, out output
 			return err
 		}
 	}
-	t, err := newTrial(f, cfg, src)
+	t, err := newTrial(ctx, f, cfg, src)
 	if err != nil {
 		return err
 	}

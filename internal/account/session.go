@@ -33,13 +33,13 @@ func (b *Book) Session(key store.Key, client *oauth.Client, terms Terms) *Sessio
 }
 
 // reauth says why this account must be connected again.
-func (s *Session) reauth(why string) *ReauthError { return &ReauthError{s.key, why, s.terms.Bound} }
+func (s *Session) reauth(why string) *ReauthError { return &ReauthError{Key: s.key, Why: why, bound: s.terms.Bound} }
 
 // open returns the grant and its row.
 func (s *Session) open(ctx context.Context) (grant, store.Credential, error) {
 	g, row, err := s.book.open(ctx, s.key)
 	if r, none := errors.AsType[*ReauthError](err); none {
-		err = s.reauth(r.Why)
+		r.bound = s.terms.Bound
 	}
 	return g, row, err
 }
@@ -67,7 +67,7 @@ func (s *Session) Token(ctx context.Context) (vault.Secret, error) {
 		return token, nil
 	}
 	g, row, err := s.open(ctx)
-	if _, none := errors.AsType[*ReauthError](err); none && s.client.App.Itself {
+	if _, none := errors.AsType[*ReauthError](err); none && s.itself() {
 		return s.first(ctx)
 	}
 	if err != nil {
@@ -115,8 +115,12 @@ func (s *Session) accept(g grant, row store.Credential) (vault.Secret, error) {
 	return g.Access, nil
 }
 
+// itself reports whether tokens are the application's own. There is no client
+// where nothing is ever refreshed.
+func (s *Session) itself() bool { return s.client != nil && s.client.App.Itself }
+
 // renewable reports whether there can be another token without the user.
-func (s *Session) renewable(g grant) bool { return !g.Refresh.IsZero() || s.client.App.Itself }
+func (s *Session) renewable(g grant) bool { return !g.Refresh.IsZero() || s.itself() }
 
 // first gets the first token of an application that needs no user.
 func (s *Session) first(ctx context.Context) (vault.Secret, error) {
@@ -133,7 +137,7 @@ func (s *Session) first(ctx context.Context) (vault.Secret, error) {
 
 // next asks the provider for another token than a grant's.
 func (s *Session) next(ctx context.Context, g grant) (oauth.Token, error) {
-	if s.client.App.Itself {
+	if s.itself() {
 		return s.client.ClientCredentials(ctx)
 	}
 	return s.client.Refresh(ctx, g.Refresh)
@@ -248,7 +252,7 @@ func (s *holder) renew(ctx context.Context, row store.Credential, used vault.Sec
 	}
 	t, err := s.next(ctx, g)
 	refusal, ok := errors.AsType[*oauth.Refusal](err)
-	if ok && refusal.Kind == oauth.Denied && !s.client.App.Itself {
+	if ok && refusal.Kind == oauth.Denied && !s.itself() {
 		return s.denied(ctx, row, g, refusal, lost)
 	}
 	if err != nil {

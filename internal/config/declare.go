@@ -56,7 +56,7 @@ func (c *Config) Declare(user, provider, declaration string) (*Source, error) {
 	l := newLoader(&document{name: declarationName, others: kept.others}, nil, nil)
 	l.connectors, l.known, l.base, l.budget, l.names = kept.connectors, kept.known, kept.base, kept.budget, kept.names
 	l.cfg.Dir = kept.cfg.Dir
-	l.declared = true
+	l.declared = declaration
 	base, _, _ := strings.Cut(provider, "@")
 	if p := kept.providers[base]; p != nil {
 		own := *p // it notes what it has reported
@@ -118,7 +118,7 @@ func literal(v any) any {
 // declaredOptions refuses the options of a declaration where they name files: who
 // adds a source does not choose what is read of this machine.
 func (l *loader) declaredOptions(p *provider, s *sourceShape) bool {
-	if _, files := p.decoded.(pathResolver); !files || !l.declared {
+	if _, files := p.decoded.(pathResolver); !files || l.declared == "" {
 		return true
 	}
 	l.add(s.Options.key, fmt.Sprintf("options: the connector %s reads files of this machine, so they are for the configuration to say", p.Connector.Name), "declare the source there")

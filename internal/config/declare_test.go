@@ -39,7 +39,7 @@ func TestDeclare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if src.User != "alice" || src.Provider != "code@work" || src.Of != cfg.Providers["code"] || !src.Declared || src.Credentials != nil {
+	if src.User != "alice" || src.Provider != "code@work" || src.Of != cfg.Providers["code"] || src.Declared == "" || src.Credentials != nil {
 		t.Errorf("got %+v", src)
 	}
 	if got := src.Schedule.String(); !strings.HasPrefix(got, "@every 5m") {

@@ -58,6 +58,8 @@ func (l *loader) oneProvider(name string, e entry) {
 	s := &p.shape
 	p.plan, p.Timing = l.timing(l.base, &s.timingShape)
 	l.oneOf(&s.OnMissing, "on_missing")
+	l.oneOf(&s.OnDisconnect, "on_disconnect")
+	p.PurgeLeft = s.OnDisconnect.Value == string(Purge)
 	p.OnMissing, p.MaxMissing, p.AllowEmpty = OnMissing(s.OnMissing.Value), s.MaxMissing.Value, s.AllowEmpty.Value
 	p.Rate, p.UserRate = l.rate(&s.Rate), l.rate(&s.UserRate)
 	p.Budget = l.budgetOver(l.budget, &s.Budget)

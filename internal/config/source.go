@@ -60,7 +60,7 @@ func (l *loader) oneSource(at *yaml.Node) {
 	if p.ok {
 		l.sourceOptions(at, p, &s, out)
 	}
-	if p.known && !l.declared {
+	if p.known && l.declared == "" {
 		out.Credentials = l.credentials(at, p, &s.Credentials)
 	}
 	l.cfg.Sources = append(l.cfg.Sources, out)
@@ -138,7 +138,7 @@ func (l *loader) sourceTiming(at *yaml.Node, p *provider, s *sourceShape) *Timin
 		_, timing = l.timing(p.plan, t)
 	}
 	lacks := !t.Schedule.given() && !p.shape.Schedule.given()
-	if lacks && l.declared {
+	if lacks && l.declared != "" {
 		l.add(at, "neither the provider "+clip(p.Name)+" nor the source has a schedule", `give one such as "*/15 * * * *"`)
 	} else if lacks && !p.reported {
 		p.reported = true
