@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/store"
+	"github.com/syncdhq/syncd/internal/web"
 )
 
 func (a *app) sourcesCommand() *cobra.Command {
@@ -25,30 +25,8 @@ func (a *app) sourcesCommand() *cobra.Command {
   syncd sources pause alice github
   syncd sources resume alice github`,
 	}
-	c.AddCommand(a.sourcesList(), a.sourcesAdd(), a.sourcesPause(), a.sourcesResume(), a.sourcesRemove())
+	c.AddCommand(a.sourcesList(), a.sourcesAdd(), a.sourcesPause(), a.sourcesResume(), a.sourcesConfirm(), a.sourcesRemove())
 	return c
-}
-
-// A sourceRow is a source for programs.
-type sourceRow struct {
-	User      string     `json:"user"`
-	Provider  string     `json:"provider"`
-	Connector string     `json:"connector"`
-	Schedule  string     `json:"schedule"`
-	Added     bool       `json:"added"`             // at run time: it is not in the configuration
-	Account   string     `json:"account,omitempty"` // whose records these are, by the provider's id
-	Paused    []string   `json:"paused"`
-	NextAt    *time.Time `json:"next_at"`
-	DueAt     *time.Time `json:"due_at"`
-	FullAt    *time.Time `json:"full_at,omitempty"`
-	Resume    string     `json:"resume,omitempty"` // why it is due other than by its schedule
-	Failures  int        `json:"failures"`
-	Owner     string     `json:"owner,omitempty"`
-	LastRun   string     `json:"last_run,omitempty"`
-	LastState string     `json:"last_state,omitempty"`
-	LastDone  *time.Time `json:"last_done_at,omitempty"`
-	Rejects   int64      `json:"open_rejects"`
-	CreatedAt time.Time  `json:"created_at"`
 }
 
 func (a *app) sourcesList() *cobra.Command {
@@ -70,7 +48,7 @@ func (a *app) sourcesList() *cobra.Command {
 			if sel == (selection{}) && len(cfg.Sources) > 0 {
 				none = fmt.Sprintf("no source yet: the daemon adds the %d of the configuration when it starts (syncd run)", len(cfg.Sources))
 			}
-			return list(&l, a.Out, sourcesOf(c.Context(), s, sel.filter()), func(s store.Source) any { return rowOf(s) }, none,
+			return list(&l, a.Out, sourcesOf(c.Context(), s, sel.filter()), func(s store.Source) any { return web.SourceOf(s) }, none,
 				column[store.Source]{"USER", func(s store.Source) string { return clip(s.User, 32) }},
 				column[store.Source]{"PROVIDER", func(s store.Source) string { return s.Provider }},
 				column[store.Source]{"CONNECTOR", func(s store.Source) string { return s.Connector }},
@@ -93,14 +71,6 @@ func origin(s store.Source) string {
 		return "added"
 	}
 	return "file"
-}
-
-func rowOf(s store.Source) sourceRow {
-	return sourceRow{
-		User: s.User, Provider: s.Provider, Connector: s.Connector, Schedule: s.Schedule, Added: s.Declared != "", Account: s.Account, Paused: append([]string{}, s.Paused...),
-		NextAt: maybe(s.NextAt), DueAt: maybe(s.DueAt), FullAt: maybe(s.FullAt), Resume: s.Resume, Failures: s.Failures, Owner: s.Owner,
-		LastRun: s.LastRunID, LastState: s.LastState, LastDone: maybe(s.LastDoneAt), Rejects: s.OpenRejects, CreatedAt: s.CreatedAt,
-	}
 }
 
 func (a *app) sourcesPause() *cobra.Command {
@@ -249,47 +219,56 @@ func (a *app) removeSource(ctx context.Context, key store.Key, purge, yes bool) 
 	if _, ok := configured(cfg)[key]; ok {
 		return fmt.Errorf("source %s is in %s: take it out there first, or the daemon adds it again", key, cfg.Path)
 	}
-	a.giveBack(ctx, cfg, s, key)
 	if purge && !yes {
 		if err := a.confirmPurge(ctx, s, key); err != nil {
 			return err
 		}
 	}
-	// A source that was removed before can be purged still, so the store is to say what it has.
-	if err := s.Remove(ctx, key, purge); err != nil {
+	f := newFleet(s, newLog(a.Err, cfg.Log))
+	defer f.close()
+	if err := f.use(cfg); err != nil {
+		return err
+	}
+	if err := f.openAccounts(ctx, a, cfg); err != nil {
+		f.log.Warn("accounts can't be opened", "error", err)
+	}
+	said, err := f.remove(ctx, key, purge)
+	if err != nil {
 		return unknown(cfg, key, err)
 	}
-	said := "its records and its run log stay"
-	if purge {
-		said = "its records are deleted, and its run log"
-	}
-	fmt.Fprintf(a.Out, "%s is removed; %s\n", oneLine(key.String()), said)
+	fmt.Fprintf(a.Out, "%s is removed; %s\n", oneLine(key.String()), oneLine(said))
 	return nil
 }
 
-// giveBack gives back the credential of a source that is to be removed. Where
-// that can't be done it is said, and the source is removed all the same.
-func (a *app) giveBack(ctx context.Context, cfg *config.Config, s store.Store, key store.Key) {
-	if _, err := s.Credential(ctx, key); err != nil {
-		return
+// remove forgets a source that the configuration does not have, and says what
+// became of its credential and its records. A credential that can't be given
+// back is deleted all the same.
+func (f *fleet) remove(ctx context.Context, key store.Key, purge bool) (said string, err error) {
+	said = f.giveBack(ctx, key)
+	// A source that was removed before can be purged still, so the store is to say what it has.
+	if err := f.store.Remove(ctx, key, purge); err != nil {
+		return "", err
 	}
-	f := newFleet(s, newLog(a.Err, cfg.Log))
-	defer f.close()
-	said := ""
-	src, err := find(ctx, cfg, s, key)
+	if purge {
+		return said + "its records are deleted, and its run log", nil
+	}
+	return said + "its records and its run log stay", nil
+}
+
+// giveBack gives back the credential of a source that is to be removed, and says
+// how that went: "" if there is none.
+func (f *fleet) giveBack(ctx context.Context, key store.Key) string {
+	if _, err := f.store.Credential(ctx, key); err != nil {
+		return ""
+	}
+	src, err := find(ctx, f.config(), f.store, key)
 	if err == nil {
-		err = f.openAccounts(ctx, a, cfg)
+		var said string
+		if said, err = f.disconnect(ctx, src, false); err == nil {
+			return said + "; "
+		}
 	}
-	if err == nil {
-		err = f.use(cfg)
-	}
-	if err == nil {
-		said, err = f.disconnect(ctx, src)
-	}
-	if err != nil {
-		said = fmt.Sprintf("its credential is deleted, and was not given back (%v): the user can withdraw access at the provider", err)
-	}
-	fmt.Fprintf(a.Err, "%s: %s\n", oneLine(key.String()), oneLine(said))
+	return fmt.Sprintf("its credential is deleted, and was not given back (%v): the user can withdraw access at the provider; ", err)
 }
 
 // confirmPurge asks whether the records are to be deleted. Where nobody can

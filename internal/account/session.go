@@ -33,7 +33,9 @@ func (b *Book) Session(key store.Key, client *oauth.Client, terms Terms) *Sessio
 }
 
 // reauth says why this account must be connected again.
-func (s *Session) reauth(why string) *ReauthError { return &ReauthError{Key: s.key, Why: why, bound: s.terms.Bound} }
+func (s *Session) reauth(why string) *ReauthError {
+	return &ReauthError{Key: s.key, Why: why, bound: s.terms.Bound}
+}
 
 // open returns the grant and its row.
 func (s *Session) open(ctx context.Context) (grant, store.Credential, error) {
