@@ -70,6 +70,12 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"device_code":"D1","user_code":"ABCD-EFGH","verification_uri":%q,"expires_in":600,"interval":1}`, d.URL+"/enter")
 	case "/revoke":
 		d.revoked = append(d.revoked, r.FormValue("token"))
+	case "/secrets":
+		if r.Header.Get("X-Key") != "canary-key" {
+			w.WriteHeader(401)
+			return
+		}
+		fmt.Fprint(w, `[{"id": 1, "updated_at": "2026-06-01T10:00:00Z"}]`)
 	case "/tickets":
 		if r.Header.Get("Authorization") != fmt.Sprintf("Bearer canary-access-%d", d.n) {
 			w.WriteHeader(401)

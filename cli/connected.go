@@ -26,16 +26,21 @@ func (e refusedError) Error() string {
 
 func (e refusedError) Unwrap() error { return e.err }
 
-// connected stores what came of a user's consent, which the provider has been
-// asked about, and lets the source go on: it is due at once. Where it is of
-// another account than the source's records, the source is paused before and
-// the error is an *account.AccountError, though it is stored.
-func (f *fleet) connected(ctx context.Context, src *config.Source, c account.Connection) error {
-	book, err := f.accounts(ctx)
-	if err != nil {
+// connected asks the provider whose account it is that came of a user's consent,
+// and keeps it.
+func (f *fleet) connected(ctx context.Context, src *config.Source, c account.Connection) (err error) {
+	if c.Identity, err = f.identify(ctx, src, c); err != nil {
 		return err
 	}
-	if c.Identity, err = f.identify(ctx, src, c); err != nil {
+	return f.keep(ctx, src, c)
+}
+
+// keep stores what came of a user's consent, and lets the source go on: it is due
+// at once. Where it is of another account than the source's records, the source
+// is paused before and the error is an *account.AccountError, though it is stored.
+func (f *fleet) keep(ctx context.Context, src *config.Source, c account.Connection) error {
+	book, err := f.accounts(ctx)
+	if err != nil {
 		return err
 	}
 	key := keyOf(src)
@@ -47,7 +52,7 @@ func (f *fleet) connected(ctx context.Context, src *config.Source, c account.Con
 		return err
 	}
 	if c.Identity != "" && row.Account != "" && c.Identity != row.Account {
-		return f.connectedOther(ctx, book, src, c, row.Account)
+		return f.keepOther(ctx, book, src, c, row.Account)
 	}
 	if c.Identity != "" && row.Account == "" {
 		if err := f.store.SetAccount(ctx, key, c.Identity); err != nil {
@@ -84,9 +89,9 @@ func (f *fleet) ungranted(p *config.Provider, t oauth.Token) string {
 	return missing
 }
 
-// connectedOther stores a credential of another account than the source's
+// keepOther stores a credential of another account than the source's
 // records are of. The source stops before, so that no run uses it.
-func (f *fleet) connectedOther(ctx context.Context, book *account.Book, src *config.Source, c account.Connection, have string) error {
+func (f *fleet) keepOther(ctx context.Context, book *account.Book, src *config.Source, c account.Connection, have string) error {
 	key := keyOf(src)
 	if _, err := f.store.Pause(ctx, key, store.PausedAccount); err != nil {
 		return err
@@ -148,7 +153,7 @@ func (f *fleet) identify(ctx context.Context, src *config.Source, c account.Conn
 		return "", refusedError{src.Of.Name, err}
 	}
 	if err != nil {
-		return "", fmt.Errorf("the account at %s could not be looked at, so it was not kept: %w", src.Of.Name, err)
+		return "", fmt.Errorf("whose account at %s it is could not be asked, so it was not kept: %w", src.Of.Name, err)
 	}
 	return id, nil
 }

@@ -94,9 +94,22 @@ func (s served) Sources(ctx context.Context, f store.SourceFilter) ([]web.Source
 	return out, err
 }
 
-// Declare implements web.Accounts.
-func (s served) Declare(ctx context.Context, key store.Key, declaration string) (bool, error) {
-	_, added, err := s.declare(ctx, key, declaration)
+// Declare implements web.Accounts. Keys that the provider refuses add no source.
+func (s served) Declare(ctx context.Context, key store.Key, declaration string, keys map[string]vault.Secret) (bool, error) {
+	var tried account.Connection
+	if _, configured := s.force.Load().sources[key]; keys != nil && !configured {
+		src, err := s.config().Declare(key.User, key.Provider, declaration)
+		if err == nil {
+			tried, err = s.try(ctx, src, keys)
+		}
+		if err != nil {
+			return false, problem(err)
+		}
+	}
+	src, added, err := s.declare(ctx, key, declaration)
+	if err == nil && keys != nil {
+		err = s.keep(ctx, src, tried)
+	}
 	return added, problem(err)
 }
 
@@ -117,14 +130,28 @@ func (s served) added(ctx context.Context, key store.Key) (*config.Source, error
 // Give implements web.Accounts.
 func (s served) Give(ctx context.Context, key store.Key, keys map[string]vault.Secret) error {
 	src, err := s.added(ctx, key)
+	var tried account.Connection
 	if err == nil {
-		err = s.give(ctx, src, keys)
+		tried, err = s.try(ctx, src, keys)
+	}
+	if err == nil {
+		err = s.keep(ctx, src, tried)
 	}
 	return problem(err)
 }
 
-// give keeps the keys that a user gave, if they are those that the provider takes.
-func (f *fleet) give(ctx context.Context, src *config.Source, keys map[string]vault.Secret) error {
+// try asks the provider whose account the keys are of that a user gave.
+func (f *fleet) try(ctx context.Context, src *config.Source, keys map[string]vault.Secret) (account.Connection, error) {
+	c := account.Connection{Secrets: keys}
+	err := wellGiven(src, keys)
+	if err == nil {
+		c.Identity, err = f.identify(ctx, src, c)
+	}
+	return c, err
+}
+
+// wellGiven refuses other keys than the provider's users have.
+func wellGiven(src *config.Source, keys map[string]vault.Secret) error {
 	want := wayOf(src.Of).fields()
 	for name := range keys {
 		if !slices.Contains(want, name) {
@@ -142,7 +169,7 @@ func (f *fleet) give(ctx context.Context, src *config.Source, keys map[string]va
 	if len(want) == 0 {
 		return web.Fault(http.StatusUnprocessableEntity, "invalid", "users of %s give no keys", src.Of.Name)
 	}
-	return f.connected(ctx, src, account.Connection{Secrets: keys})
+	return nil
 }
 
 // waysSaid says what users give.
@@ -314,12 +341,12 @@ func (s served) GiveIn(ctx context.Context, session connect.Session, keys map[st
 	if err != nil {
 		return problem(err)
 	}
-	// What the provider refuses adds no source.
-	if _, err := s.identify(ctx, src, account.Connection{Secrets: keys}); err != nil {
-		return problem(err)
+	tried, err := s.try(ctx, src, keys) // what the provider refuses adds no source
+	if err == nil {
+		src, err = s.there(ctx, session)
 	}
-	if src, err = s.there(ctx, session); err == nil {
-		err = s.give(ctx, src, keys)
+	if err == nil {
+		err = s.keep(ctx, src, tried)
 	}
 	return problem(err)
 }

@@ -15,7 +15,8 @@ type Accounts interface {
 	// Sources returns the sources that match, by user and provider.
 	Sources(ctx context.Context, f store.SourceFilter) ([]Source, error)
 	// Declare adds a source or changes one that was added; added tells which.
-	Declare(ctx context.Context, key store.Key, declaration string) (added bool, err error)
+	// Keys that a user gave are kept with it, if the provider takes them; nil is none.
+	Declare(ctx context.Context, key store.Key, declaration string, keys map[string]vault.Secret) (added bool, err error)
 	// Give keeps the keys that a user gave, if the provider takes them.
 	Give(ctx context.Context, key store.Key, keys map[string]vault.Secret) error
 	// Pause and Resume give and take a reason.

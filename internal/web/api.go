@@ -243,6 +243,9 @@ func declared(body []byte) (d declaration, rest string, err error) {
 }
 
 func secrets(given map[string]string) map[string]vault.Secret {
+	if given == nil {
+		return nil
+	}
 	out := make(map[string]vault.Secret, len(given))
 	for name, value := range given {
 		out[name] = vault.NewSecret(value)
@@ -256,10 +259,7 @@ func (a *API) addSource(ctx context.Context, c *call) (answer, error) {
 		return answer{}, err
 	}
 	key := store.Key{User: d.User, Provider: d.Provider}
-	added, err := a.Accounts.Declare(ctx, key, rest)
-	if err == nil && d.Credentials != nil {
-		err = a.Accounts.Give(ctx, key, secrets(d.Credentials))
-	}
+	added, err := a.Accounts.Declare(ctx, key, rest, secrets(d.Credentials))
 	status := http.StatusOK
 	if added {
 		status = http.StatusCreated
