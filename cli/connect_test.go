@@ -37,6 +37,7 @@ type desk struct {
 	expires int    // what a token's expires_in is
 	revoked []string
 	pending int    // device polls before consent
+	who     int    // who consents: the account's id
 	visited func() // when a browser comes for consent; nil is allowed
 }
 
@@ -70,6 +71,8 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"device_code":"D1","user_code":"ABCD-EFGH","verification_uri":%q,"expires_in":600,"interval":1}`, d.URL+"/enter")
 	case "/revoke":
 		d.revoked = append(d.revoked, r.FormValue("token"))
+	case "/me": // the number of the one who has connected
+		fmt.Fprintf(w, `{"id": %d}`, d.who)
 	case "/secrets":
 		if r.Header.Get("X-Key") != "canary-key" {
 			w.WriteHeader(401)
@@ -134,6 +137,7 @@ auth:
   params: { access_type: offline }
 streams:
   tickets: { path: /tickets, mark: updated_at }
+account: { path: /me, id: body.id }
 `,
 		"syncd.yaml": `store: sqlite:syncd.db
 providers:

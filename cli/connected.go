@@ -141,7 +141,8 @@ func (f *fleet) identify(ctx context.Context, src *config.Source, c account.Conn
 	var id string
 	if who, ok := src.Options.(syncd.Identifier); ok {
 		id, err = who.Account(ctx, client)
-	} else if c.Secrets != nil {
+	}
+	if id == "" && err == nil && c.Secrets != nil {
 		err = firstPage(ctx, src, client)
 	}
 	if refusal, ok := errors.AsType[*syncd.HTTPError](err); ok && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden) {
