@@ -36,8 +36,10 @@ type desk struct {
 	denies  bool   // no refresh token is good any more
 	expires int    // what a token's expires_in is
 	revoked []string
-	pending int    // device polls before consent
-	who     int    // who consents: the account's id
+	pending int  // device polls before consent
+	who     int  // who consents: the account's id
+	echoes  bool // all that is asked for, but consent, is answered with what was sent
+	echoed  int
 	visited func() // when a browser comes for consent; nil is allowed
 }
 
@@ -53,6 +55,10 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
+	if d.echoes && r.URL.Path != "/authorize" {
+		d.echo(w, r)
+		return
+	}
 	switch r.URL.Path {
 	case "/authorize":
 		q := r.URL.Query()
