@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -219,4 +221,45 @@ func TestUpkeep(t *testing.T) {
 	if src := h.source("alice", "desk"); !slices.Equal(src.Paused, []string{store.PausedAuth, store.PausedOperator}) || h.events("alice") != "connected needs_reauth" {
 		t.Errorf("paused %v, events %s", src.Paused, h.events("alice"))
 	}
+}
+
+// With the application's own credentials no user consents: sources are run as
+// they are, in the configuration and added at run time.
+func TestTheApplicationItself(t *testing.T) {
+	h := newHost(t)
+	file := filepath.Join(h.dir, "syncd.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), "client_secret: canary-client }", "client_secret: canary-client, grant: client_credentials, client_auth: body }", 1)
+	changed = strings.Replace(changed, "sources: []", "sources: [{ user: bob, provider: desk }]", 1)
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.fleet.use(h.load()); err != nil {
+		t.Fatal(err)
+	}
+	h.want(h.ask("POST", "/v1/sources", `{"user":"alice","provider":"desk"}`), 201, `"paused":[]`)
+	h.want(h.ask("POST", "/v1/connect-sessions", `{"user":"alice","provider":"desk"}`), 409, "nothing_to_connect")
+	key := store.Key{User: "alice", Provider: "desk"}
+	h.desk.expires = 1
+	for range 2 {
+		if r := h.sync()[key]; r.State != store.Done {
+			t.Fatalf("run %+v", r)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		now, err := h.store.Now(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.store.Reschedule(t.Context(), key, now, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h.desk.n != 2 {
+		t.Errorf("%d tokens, want 2", h.desk.n)
+	}
+	contains(t, syncdIn(t, exitDone, "sync", "bob", "desk", "--config", file), "1 inserted")
+	contains(t, syncdIn(t, exitDone, "connect", "bob", "desk", "--config", file), "connected bob desk")
 }

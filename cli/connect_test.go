@@ -105,6 +105,8 @@ func (d *desk) token(w http.ResponseWriter, r *http.Request) {
 		d.code = ""
 	case "refresh_token":
 		good = !d.denies && r.FormValue("refresh_token") == fmt.Sprintf("canary-refresh-%d", d.n)
+	case "client_credentials":
+		good = true
 	case "urn:ietf:params:oauth:grant-type:device_code":
 		if d.pending--; d.pending >= 0 {
 			w.WriteHeader(400)
