@@ -49,7 +49,7 @@ func (s *Store) eraseSource(ctx context.Context, key store.Key, all store.Tally)
 		err = r.end(ctx)
 	}
 	all.AddAll(r.removed)
-	return err
+	return r.giveBack(ctx, err)
 }
 
 // eraseChanges deletes a user's changes, those aside of sources that there are

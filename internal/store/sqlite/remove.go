@@ -20,9 +20,9 @@ const (
 const removeLease = time.Minute
 
 // Remove implements store.Queue. It takes the lease, deletes cursors and
-// credential first and the source last. One that is cut leaves a source that reads everything
-// anew, or that is removed by the next Remove.
-func (s *Store) Remove(ctx context.Context, key store.Key, purge bool) error {
+// credential first and the source last. One that is cut leaves a source that reads
+// everything anew, or that is removed by the next Remove.
+func (s *Store) Remove(ctx context.Context, key store.Key, purge bool) (err error) {
 	r, err := s.beginRemoval(ctx, key)
 	if err == nil && r.absent && !purge { // what an earlier Remove left can be purged
 		err = fail(store.ErrNotFound, "source %s", key)
@@ -30,6 +30,7 @@ func (s *Store) Remove(ctx context.Context, key store.Key, purge bool) error {
 	if err != nil {
 		return err
 	}
+	defer func() { err = r.giveBack(ctx, err) }()
 	tables := []string{"rejects"}
 	if purge {
 		tables = append(tables, "records", "runs")
@@ -139,6 +140,15 @@ func (r *removal) clearChanges(ctx context.Context) error {
 			first, first+changesAtOnce, r.lease.User, r.lease.Provider)
 	}
 	return err
+}
+
+// giveBack gives the lease of a removal that err has cut back, so that it can go
+// on at once.
+func (r *removal) giveBack(ctx context.Context, err error) error {
+	if err == nil || r.absent {
+		return err
+	}
+	return errors.Join(err, r.s.Release(context.WithoutCancel(ctx), r.lease))
 }
 
 // end deletes the source itself.

@@ -46,7 +46,7 @@ func (s *Store) Scrub(ctx context.Context, rewrite bool) (left []string, err err
 			left = append(left, fmt.Sprintf("the free room in %s, which can hold former versions of rows: it could not be written anew (VACUUM: %v)", s.path, err))
 		}
 	}
-	emptied, err := w.emptyLog(ctx)
+	emptied, err := w.emptyLog(ctx, scrubPatience)
 	if err != nil {
 		return left, fail(err, "empty the write-ahead log of %s", s.path)
 	}
@@ -69,8 +69,8 @@ func (w *writer) vacuum(ctx context.Context) error {
 
 // emptyLog moves the write-ahead log into the file and cuts it to nothing. It
 // reports whether it could.
-func (w *writer) emptyLog(ctx context.Context) (bool, error) {
-	for giveUp := time.Now().Add(scrubPatience); ; {
+func (w *writer) emptyLog(ctx context.Context, patience time.Duration) (bool, error) {
+	for giveUp := time.Now().Add(patience); ; {
 		var busy, pages, moved int64
 		err := w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
 		if err != nil || busy == 0 {
