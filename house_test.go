@@ -66,11 +66,12 @@ var house = map[string]row{
 
 	"internal/transport": {ours: []string{kit, "internal/origin", "internal/vault"}, theirs: []string{"golang.org/x/time", "golang.org/x/oauth2", "golang.org/x/text", "github.com/cenkalti/backoff/v5"}},
 	"internal/vault":     {},
+	"internal/connect":   {ours: []string{"internal/store", "internal/vault"}},
 	"internal/account":   {ours: []string{"internal/oauth", "internal/store", "internal/vault"}},
 	"internal/oauth":     {ours: []string{"internal/vault"}, theirs: []string{"golang.org/x/oauth2"}},
 	"internal/outbox":    {ours: []string{rawjson, "internal/store"}},
 	"internal/config":    {ours: []string{kit, "internal/schedule", "internal/vault"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/fsnotify/fsnotify"}},
-	"internal/web":       {ours: []string{kit, rawjson, "internal/cursor", "internal/run", "internal/schedule", "internal/scheduler", "internal/store"}},
+	"internal/web":       {ours: []string{kit, rawjson, "internal/connect", "internal/cursor", "internal/run", "internal/schedule", "internal/scheduler", "internal/store", "internal/vault"}, theirs: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"}},
 
 	"migrations":          {ours: []string{"migrations/*"}},
 	"migrations/postgres": {},

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/internal/account"
 	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/oauth"
@@ -66,63 +64,61 @@ func (a *app) keyring(ctx context.Context, cfg *config.Config, s store.Credentia
 	return vault.CreateKeys(cfg.Keys, time.Now())
 }
 
-// connects reports whether users of a provider connect their accounts.
-func connects(p *config.Provider) bool { return p.OAuth != nil }
-
-// openAccounts opens the book where a provider's users connect, once.
+// openAccounts says where the keys are, and opens the accounts at once where
+// there are any or a provider's users connect: keys that do not fit are to be
+// found before anything is touched.
 func (f *fleet) openAccounts(ctx context.Context, a *app, cfg *config.Config) error {
-	if f.book != nil {
+	f.mu.Lock()
+	f.openBook = func(ctx context.Context) (*account.Book, error) { return a.openBook(ctx, cfg, f.store) }
+	open := f.book != nil
+	f.mu.Unlock()
+	if open {
 		return nil
 	}
+	needed := false
 	for _, p := range cfg.Providers {
-		if connects(p) {
-			var err error
-			f.book, err = a.openBook(ctx, cfg, f.store)
+		needed = needed || connects(p)
+	}
+	if !needed {
+		sealed, err := f.store.Credentials(ctx, store.CredentialFilter{Limit: 1})
+		if err != nil || len(sealed) == 0 {
 			return err
 		}
 	}
-	return nil
+	_, err := f.accounts(ctx)
+	return err
 }
 
-// authorizer returns the client of a provider's authorization server.
-func (f *fleet) authorizer(p *config.Provider, redirect string) *oauth.Client {
-	o := p.OAuth
-	return &oauth.Client{Base: f.base, Now: f.now, App: oauth.App{
-		ClientID: o.ClientID, ClientSecret: o.ClientSecret, AuthURL: o.AuthURL, TokenURL: o.TokenURL, DeviceURL: o.DeviceURL,
-		RevokeURL: o.RevokeURL, RedirectURL: redirect, Scopes: o.Scopes, InHeader: o.InHeader, Params: o.Params,
-	}}
-}
-
-// signedBy says how a source's requests are signed: with an account that was
-// connected, unless the configuration has a token of its own for it.
-func (f *fleet) signedBy(src *config.Source) (syncd.Auth, *account.Session) {
-	auth := src.Of.Connector.Auth
-	if auth.Scheme != syncd.OAuth2 {
-		return auth, nil
+// accounts returns the credentials in the store. They are opened when they are
+// first needed.
+func (f *fleet) accounts(ctx context.Context) (*account.Book, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.book != nil {
+		return f.book, nil
 	}
-	if len(src.Credentials) > 0 || src.Of.OAuth == nil {
-		auth.Scheme = syncd.Bearer
-		return auth, nil
+	if f.openBook == nil {
+		return nil, errors.New("there are no accounts here")
 	}
-	return auth, f.book.Session(keyOf(src), f.authorizer(src.Of, ""), f.boundTo(src.Of))
-}
-
-// boundTo is where the tokens of a provider's accounts may be sent.
-func (f *fleet) boundTo(p *config.Provider) string {
-	base, err := url.Parse(f.baseURL(p))
-	if err != nil {
-		return ""
-	}
-	return strings.Join([]string{p.OAuth.ClientID, p.OAuth.TokenURL, base.Scheme + "://" + strings.ToLower(base.Host)}, " ")
+	var err error
+	f.book, err = f.openBook(ctx)
+	return f.book, err
 }
 
 // needsUser pauses a source that only its user can bring back, and says so.
 func (f *fleet) needsUser(ctx context.Context, err error) {
+	ctx = context.WithoutCancel(ctx)
+	if other, ok := errors.AsType[*account.AccountError](err); ok {
+		if _, err := f.store.Pause(ctx, other.Key, store.PausedAccount); err != nil {
+			f.log.Error("could not pause a source to which another account was connected", "source", other.Key.String(), "error", err)
+		}
+		return
+	}
 	reauth, ok := errors.AsType[*account.ReauthError](err)
 	if !ok {
 		return
 	}
-	settled, err := f.pauseForUser(context.WithoutCancel(ctx), reauth)
+	settled, err := f.pauseForUser(ctx, reauth)
 	if err != nil {
 		f.log.Error("could not pause a source whose account must be connected again", "source", reauth.Key.String(), "error", err)
 		return
@@ -133,13 +129,35 @@ func (f *fleet) needsUser(ctx context.Context, err error) {
 	f.log.Warn("paused until the account is connected again", "source", reauth.Key.String(), "why", reauth.Why, "remedy", "syncd connect "+reauth.Key.String())
 }
 
+// misconfigured says once that a provider refuses the application itself: it is
+// for the operator to mend, and costs no user's account.
+func (f *fleet) misconfigured(p *config.Provider, err error) {
+	refusal, ok := errors.AsType[*oauth.Refusal](err)
+	if !ok || refusal.Kind != oauth.Misconfigured {
+		if err == nil {
+			if _, was := f.alarms.LoadAndDelete(p.Name); was {
+				f.log.Info("the provider takes the application again", "provider", p.Name)
+			}
+		}
+		return
+	}
+	if _, told := f.alarms.LoadOrStore(p.Name, true); !told {
+		f.log.Error("the provider refuses the application: no token of its users can be refreshed until oauth: is mended",
+			"provider", p.Name, "refusal", refusal.Error(), "remedy", "check client_id, client_secret and client_auth of the provider")
+	}
+}
+
 // pauseForUser pauses a source unless its account has been connected again. That
 // is looked at after the pause: who connects later than that lifts it.
 func (f *fleet) pauseForUser(ctx context.Context, reauth *account.ReauthError) (settled bool, err error) {
 	if _, err := f.store.Pause(ctx, reauth.Key, store.PausedAuth); err != nil {
 		return false, err
 	}
-	if settled, err = f.book.Settled(ctx, reauth); err != nil || !settled {
+	book, err := f.accounts(ctx)
+	if err != nil {
+		return false, err
+	}
+	if settled, err = book.Settled(ctx, reauth); err != nil || !settled {
 		return false, err
 	}
 	_, err = f.store.Resume(ctx, reauth.Key, store.PausedAuth)

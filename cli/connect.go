@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/syncdhq/syncd/internal/account"
 	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/oauth"
 	"github.com/syncdhq/syncd/internal/store"
@@ -36,16 +36,19 @@ func (a *app) connectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "connect USER PROVIDER",
 		Short: "Connect a user's account at a provider",
-		Long: `Connect a user's account at a provider (OAuth 2): the provider asks for consent
-in a browser, and syncd keeps what it grants, sealed. The source, which is in the
-configuration, is due at once; one that was paused for this goes on.
+		Long: `Connect a user's account at a provider. With OAuth 2 the provider asks for consent
+in a browser, and syncd keeps what it grants, sealed. An API key, or a name and a
+password, is asked for here (or read from standard input, a line each), tried at
+the provider, and kept sealed. The source is due at once; one that was paused for
+this goes on.
 
 The provider must know the address that the browser comes back to. It is
 http://127.0.0.1:8401/callback, or what --listen says. On a server without a
 browser use --device, or open the printed address elsewhere with a tunnel.`,
 		Example: `  syncd connect alice google_calendar
   syncd connect alice google_calendar --device        where there is no browser
-  syncd connect alice google_calendar --no-browser    print the address only`,
+  syncd connect alice google_calendar --no-browser    print the address only
+  syncd connect alice stripe < key.txt                an API key, of a source that was added by sources add`,
 		Args:              takes("USER", "PROVIDER"),
 		ValidArgsFunction: a.completeSource,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -65,21 +68,21 @@ func (a *app) withAccount(ctx context.Context, key store.Key, do func(f *fleet, 
 	if err != nil {
 		return err
 	}
-	src, ok := configured(cfg)[key]
-	if !ok {
-		return usageError{fmt.Errorf("there is no source %s in %s (see: syncd sources list)", key, cfg.Path)}
-	}
-	if !connects(src.Of) {
-		return usageError{fmt.Errorf("users of %s do not connect: its connector %s takes credentials: from the configuration, or there is no oauth: under the provider", src.Of.Name, src.Of.Connector.Name)}
-	}
 	s, err := a.open(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	src, err := find(ctx, cfg, s, key)
+	if err != nil {
+		return err
+	}
 	f := newFleet(s, newLog(a.Err, cfg.Log))
 	defer f.close()
 	if err := f.openAccounts(ctx, a, cfg); err != nil {
+		return err
+	}
+	if err := f.use(cfg); err != nil {
 		return err
 	}
 	return do(f, src)
@@ -90,6 +93,9 @@ func (a *app) connectAccount(ctx context.Context, req connectRequest) error {
 		if len(src.Credentials) > 0 {
 			return usageError{fmt.Errorf("the source %s has a token in the configuration, which counts: take it out of credentials: first", req.key)}
 		}
+		if err := connectable(src); err != nil {
+			return err
+		}
 		if err := a.consent(ctx, f, src, req); err != nil {
 			return err
 		}
@@ -98,32 +104,29 @@ func (a *app) connectAccount(ctx context.Context, req connectRequest) error {
 	})
 }
 
-// connected stores a grant and lets the source go on. A source that is being
-// run is due when that run ends.
-func (f *fleet) connected(ctx context.Context, src *config.Source, token oauth.Token) error {
-	key := keyOf(src)
-	if err := f.book.Save(ctx, key, token, "", f.boundTo(src.Of)); err != nil {
-		return err
+// connectable refuses a source whose user has nothing to connect.
+func connectable(src *config.Source) error {
+	if wayOf(src.Of) == byNobody {
+		return usageError{fmt.Errorf("users of %s do not connect: its connector %s signs nothing", src.Of.Name, src.Of.Connector.Name)}
 	}
-	if err := ensure(ctx, f.store, src); err != nil {
-		return err
+	if src.Declared == "" && !connects(src.Of) {
+		return usageError{fmt.Errorf("the source %s is in the configuration, and its connector %s takes credentials: from there (users connect where there is oauth: under the provider, and sources that were added by syncd sources add)", keyOf(src), src.Of.Connector.Name)}
 	}
-	if _, err := f.store.Resume(ctx, key, store.PausedAuth); err != nil {
-		return err
-	}
-	now, err := f.store.Now(ctx)
-	if err != nil {
-		return err
-	}
-	err = f.store.Reschedule(ctx, key, src.Schedule.Next(now), now)
-	if _, busy := errors.AsType[*store.LeasedError](err); busy {
-		return nil
-	}
-	return err
+	return nil
 }
 
 // consent asks the user for consent and stores what is granted.
 func (a *app) consent(ctx context.Context, f *fleet, src *config.Source, req connectRequest) error {
+	switch wayOf(src.Of) {
+	case byToken, byName:
+		return a.askKeys(ctx, f, src)
+	case byItself:
+		token, err := f.authorizer(src.Of, "").ClientCredentials(ctx)
+		if err != nil {
+			return err
+		}
+		return f.connected(ctx, src, account.Connection{Token: token})
+	}
 	if req.device {
 		return a.consentByDevice(ctx, f, src)
 	}
@@ -151,7 +154,7 @@ func (a *app) consentByDevice(ctx context.Context, f *fleet, src *config.Source)
 	if err != nil {
 		return err
 	}
-	return f.connected(ctx, src, token)
+	return f.connected(ctx, src, account.Connection{Token: token})
 }
 
 // consentWithin is how long a user has for it.
@@ -195,7 +198,7 @@ func (a *app) consentInBrowser(ctx context.Context, f *fleet, src *config.Source
 	case answer := <-back.answers:
 		token, err := answer.token(ctx, client, back, verifier)
 		if err == nil {
-			err = f.connected(ctx, src, token)
+			err = f.connected(ctx, src, account.Connection{Token: token})
 		}
 		answer.told <- err
 		return err
@@ -295,59 +298,4 @@ var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
 
 func page(w io.Writer, title, text string) {
 	_ = pageTemplate.Execute(w, struct{ Title, Text string }{title, text}) // the browser went away
-}
-
-func (a *app) disconnectCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "disconnect USER PROVIDER",
-		Short: "Give a user's account back",
-		Long: `Give a user's account back: the provider is told that its tokens are no longer
-wanted where it can be (RFC 7009), they are deleted, and the source is paused
-until the account is connected again, unless the configuration has a token for it.
-Its records stay.`,
-		Example:           "  syncd disconnect alice google_calendar",
-		Args:              takes("USER", "PROVIDER"),
-		ValidArgsFunction: a.completeSource,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.disconnect(c.Context(), store.Key{User: args[0], Provider: args[1]})
-		},
-	}
-	return c
-}
-
-func (a *app) disconnect(ctx context.Context, key store.Key) error {
-	return a.withAccount(ctx, key, func(f *fleet, src *config.Source) error {
-		if err := ensure(ctx, f.store, src); err != nil {
-			return err
-		}
-		if len(src.Credentials) == 0 {
-			if _, err := f.store.Pause(ctx, key, store.PausedAuth); err != nil {
-				return err
-			}
-		}
-		dropped, err := f.book.Drop(ctx, key, f.boundTo(src.Of))
-		if err != nil {
-			return err
-		}
-		said := "its tokens are deleted"
-		switch wanted := dropped.Token.Refresh; {
-		case dropped.Elsewhere:
-			said += "; they were granted for another server or application than the configuration names now: the user can withdraw access there"
-		case dropped.Token.Access.IsZero():
-			said = "it was not connected"
-		case src.Of.OAuth.RevokeURL == "":
-			said += "; the provider can't be told: the user can withdraw access there"
-		default:
-			if wanted.IsZero() {
-				wanted = dropped.Token.Access
-			}
-			if err := f.authorizer(src.Of, "").Revoke(ctx, wanted); err != nil {
-				said += fmt.Sprintf("; the provider did not take them back (%v): the user can withdraw access there", err)
-			} else {
-				said += ", and the provider was told"
-			}
-		}
-		fmt.Fprintf(a.Out, "disconnected %s: %s\n", key, said)
-		return nil
-	})
 }

@@ -70,6 +70,12 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"device_code":"D1","user_code":"ABCD-EFGH","verification_uri":%q,"expires_in":600,"interval":1}`, d.URL+"/enter")
 	case "/revoke":
 		d.revoked = append(d.revoked, r.FormValue("token"))
+	case "/secrets":
+		if r.Header.Get("X-Key") != "canary-key" {
+			w.WriteHeader(401)
+			return
+		}
+		fmt.Fprint(w, `[{"id": 1, "updated_at": "2026-06-01T10:00:00Z"}]`)
 	case "/tickets":
 		if r.Header.Get("Authorization") != fmt.Sprintf("Bearer canary-access-%d", d.n) {
 			w.WriteHeader(401)
@@ -354,7 +360,7 @@ func TestConnectRefused(t *testing.T) {
 	d := newDesk(t)
 	dir := d.configure(t)
 	file := filepath.Join(dir, "syncd.yaml")
-	contains(t, syncdIn(t, exitUsage, "connect", "bob", "desk", "--config", file), "there is no source bob desk")
+	contains(t, syncdIn(t, exitFailed, "connect", "bob", "desk", "--config", file), "there is no source bob desk")
 	for _, listen := range []string{":8401", "0.0.0.0:0", "192.0.2.1:8401", "example.com:8401"} {
 		contains(t, syncdIn(t, exitUsage, "connect", "alice", "desk", "--listen", listen, "--config", file), "--listen "+listen+": write it as 127.0.0.1:PORT")
 	}
@@ -458,13 +464,13 @@ func TestConnectedAgainBeforeTheRunEnds(t *testing.T) {
 	if _, err := s.Apply(t.Context(), []store.Spec{{Key: alice, Connector: "desk", Schedule: "@daily", NextAt: now, SpreadAt: now}}); err != nil {
 		t.Fatal(err)
 	}
-	_, ended := f.book.Session(alice, nil, "here").Token(t.Context())
+	_, ended := f.book.Session(alice, nil, account.Terms{Bound: "here"}).Token(t.Context())
 	for _, c := range []struct {
 		bound string // where alice is connected then
 		want  int    // reasons of the pause
 	}{{"", 1}, {"elsewhere", 1}, {"here", 0}} {
 		if c.bound != "" {
-			if err := f.book.Save(t.Context(), alice, oauth.Token{Access: secretOf("canary-access-1")}, "", c.bound); err != nil {
+			if err := f.book.Save(t.Context(), alice, account.Connection{Token: oauth.Token{Access: secretOf("canary-access-1")}}, account.Terms{Bound: c.bound}); err != nil {
 				t.Fatal(err)
 			}
 		}

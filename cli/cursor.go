@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -75,7 +76,11 @@ func (a *app) showCursors(ctx context.Context, key store.Key, stream string, l *
 	if err != nil {
 		return err
 	}
-	m := marksOf(configured(cfg)[key])
+	src, err := find(ctx, cfg, s, key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	m := marksOf(src)
 	none := oneLine(key.String()) + ": nothing has been read yet, or the cursors were reset"
 	return list(l, a.Out, each(rows), func(c store.Cursor) any {
 		return cursorRow{c.Stream, c.Part, c.Watermark, m.time(c), c.State, c.RunID, c.UpdatedAt}

@@ -84,6 +84,7 @@ func (a *app) daemon(ctx context.Context, cfg *config.Config) error {
 	defer stopWeb()
 	d.greet(ctx)
 	go d.watch(watching, changed)
+	go d.fleet.upkeep(watching)
 	debug.FreeOSMemory() // reading a large configuration takes much more than keeping it
 
 	sched := a.scheduler(s, d.fleet, cfg, log)
@@ -226,7 +227,7 @@ func (d *daemon) reload(ctx context.Context) {
 	}
 }
 
-// listen serves health checks where the configuration says so.
+// listen serves health checks, the API and the pages of users who connect where the configuration says so.
 func (d *daemon) listen(cfg *config.Config) (stop func(), err error) {
 	if cfg.Listen == "" {
 		return func() {}, nil
@@ -239,7 +240,7 @@ func (d *daemon) listen(cfg *config.Config) (stop func(), err error) {
 		Handler: web.Handler(func(ctx context.Context) error {
 			_, err := d.store.Now(ctx)
 			return err
-		}),
+		}, d.fleet.api()),
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 	}

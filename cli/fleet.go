@@ -35,7 +35,7 @@ type fleet struct {
 	base   http.RoundTripper
 	now    func() time.Time
 
-	book *account.Book // nil where no provider's users connect
+	alarms sync.Map // names of providers that refuse the application
 
 	force atomic.Pointer[force]
 	wrong atomic.Pointer[[]string] // the files because of which a newer configuration was refused; nil if none was
@@ -43,12 +43,24 @@ type fleet struct {
 	mu     sync.Mutex
 	pacers map[store.Key]*transport.Pacer // of a user at a provider; of the app where User is ""
 	demos  map[string]*demo               // by connector
+	book   *account.Book                  // nil until it is needed
+
+	openBook func(context.Context) (*account.Book, error)
 }
 
 // A force is a configuration in force.
 type force struct {
 	cfg     *config.Config
 	sources map[store.Key]*config.Source
+
+	told sync.Map // keys of sources about which something was said once
+}
+
+// complain says once what is wrong with a source that was added at run time.
+func (now *force) complain(log *slog.Logger, key store.Key, err error) {
+	if _, told := now.told.LoadOrStore(key, true); !told {
+		log.Warn("a source can't be run", "user", key.User, "provider", key.Provider, "error", err)
+	}
 }
 
 // A demo is a stand-in for a provider, served on the loopback interface.
@@ -126,9 +138,16 @@ func (f *fleet) specs(now time.Time) []store.Spec {
 	cfg := f.config()
 	specs := make([]store.Spec, 0, len(cfg.Sources))
 	for _, s := range cfg.Sources {
-		specs = append(specs, timetable(s).Spec(keyOf(s), s.Of.Connector.Name, now))
+		specs = append(specs, specOf(s, now))
 	}
 	return specs
+}
+
+// specOf returns what the store must know of a source.
+func specOf(s *config.Source, now time.Time) store.Spec {
+	spec := timetable(s).Spec(keyOf(s), s.Of.Connector.Name, now)
+	spec.Declared = s.Declared
+	return spec
 }
 
 func keyOf(s *config.Source) store.Key { return store.Key{User: s.User, Provider: s.Provider} }
@@ -138,16 +157,19 @@ func timetable(s *config.Source) scheduler.Timetable {
 }
 
 // Entry implements scheduler.Table.
-func (f *fleet) Entry(key store.Key) (scheduler.Entry, bool) {
+func (f *fleet) Entry(key store.Key, declared string) (scheduler.Entry, bool) {
 	now := f.force.Load()
-	src, ok := now.sources[key]
-	if !ok {
+	src, err := now.source(key, declared)
+	if err != nil {
+		now.complain(f.log, key, err)
+	}
+	if src == nil {
 		return scheduler.Entry{}, false
 	}
 	return scheduler.Entry{
 		Timetable: timetable(src),
 		Run: func(ctx context.Context, task scheduler.Task, stop <-chan struct{}) scheduler.Result {
-			return f.run(ctx, now.cfg, src, run.Job{
+			return f.run(ctx, now.cfg, src, task.Claim.Account, run.Job{
 				Lease: task.Claim.Lease, RunID: task.Run.ID, At: task.Claim.Now,
 				Full: task.Plan.Full, FullDue: task.Claim.FullAt, Continue: task.Claim.MidRound(), Stop: stop,
 			})
@@ -155,10 +177,11 @@ func (f *fleet) Entry(key store.Key) (scheduler.Entry, bool) {
 	}, true
 }
 
-// run runs a source once and reports how it went.
-func (f *fleet) run(ctx context.Context, cfg *config.Config, src *config.Source, job run.Job) scheduler.Result {
+// run runs a source once and reports how it went. whose is the account that its
+// records are of, as its claim says.
+func (f *fleet) run(ctx context.Context, cfg *config.Config, src *config.Source, whose string, job run.Job) scheduler.Result {
 	began := f.now()
-	source, requests, err := f.source(cfg, src)
+	source, requests, err := f.source(ctx, cfg, src, whose)
 	var res run.Result
 	if err != nil {
 		res = run.Result{State: store.Failed, Err: err}
@@ -167,6 +190,7 @@ func (f *fleet) run(ctx context.Context, cfg *config.Config, src *config.Source,
 		res = f.runner(cfg).Run(ctx, job)
 	}
 	f.needsUser(ctx, res.Err)
+	f.misconfigured(src.Of, res.Err)
 	if f.report != nil {
 		f.report(job.Lease.Key, res, f.now().Sub(began))
 	}
@@ -188,10 +212,14 @@ func (f *fleet) runner(cfg *config.Config) *run.Runner {
 }
 
 // source makes what is run of a source of the configuration.
-func (f *fleet) source(cfg *config.Config, src *config.Source) (run.Source, func() int64, error) {
+func (f *fleet) source(ctx context.Context, cfg *config.Config, src *config.Source, whose string) (run.Source, func() int64, error) {
 	none := func() int64 { return 0 }
 	base := f.baseURL(src.Of)
-	stack, err := f.stack(cfg, src, base)
+	signed, err := f.signing(ctx, src, whose)
+	if err != nil {
+		return run.Source{}, none, err
+	}
+	stack, err := f.stack(cfg, src, base, signed)
 	if err != nil {
 		return run.Source{}, none, err
 	}
@@ -213,7 +241,7 @@ func (f *fleet) source(cfg *config.Config, src *config.Source) (run.Source, func
 	}, stack.Requests, nil
 }
 
-func (f *fleet) stack(cfg *config.Config, src *config.Source, base string) (*transport.Stack, error) {
+func (f *fleet) stack(cfg *config.Config, src *config.Source, base string, signed signing) (*transport.Stack, error) {
 	p := src.Of
 	var origin *url.URL
 	if base != "" {
@@ -223,7 +251,6 @@ func (f *fleet) stack(cfg *config.Config, src *config.Source, base string) (*tra
 		}
 		origin = u
 	}
-	auth, session := f.signedBy(src)
 	app, user := p.Connector.Rate.App, p.Connector.Rate.User
 	if p.Rate != nil {
 		app = *p.Rate
@@ -231,18 +258,14 @@ func (f *fleet) stack(cfg *config.Config, src *config.Source, base string) (*tra
 	if p.UserRate != nil {
 		user = *p.UserRate
 	}
-	stack := transport.Config{
-		Auth: auth, Credentials: src.Credentials, Origin: origin,
+	return transport.New(transport.Config{
+		Auth: signed.auth, Credentials: signed.credentials, Tokens: signed.tokens, Origin: origin,
 		Quota: p.Connector.Rate.Quota, Throttled: p.Connector.Rate.Throttled,
 		App:           f.pacer(store.Key{Provider: p.Name}, app),
 		User:          f.pacer(keyOf(src), user),
 		MaxInlineWait: cfg.Limits.InlineWait, MaxPark: cfg.Limits.Park, MaxBody: cfg.Limits.Body,
 		Allow: p.AllowHosts, UserAgent: "syncd/" + version(), Base: f.base,
-	}
-	if session != nil {
-		stack.Tokens = session
-	}
-	return transport.New(stack)
+	})
 }
 
 // pacer returns the pacer of an app or a user. It outlives runs and reloads:

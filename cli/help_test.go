@@ -53,7 +53,7 @@ func shellWords(line string) []string {
 				return words
 			}
 			continue
-		case strings.ContainsRune("|>&;)", r):
+		case strings.ContainsRune("|<>&;)", r):
 			end()
 			return words
 		default:

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/syncdhq/syncd"
+	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/schedule"
 	"github.com/syncdhq/syncd/internal/store"
 )
@@ -145,21 +146,26 @@ func (a *app) nextOfSources(ctx context.Context, req nextRequest) error {
 	if err != nil {
 		return err
 	}
-	src, ok := configured(cfg)[req.key]
 	t := times{cfg: cfg, now: time.Now(), zone: time.Local}
-	if ok {
-		t.zone = src.Timezone
-	}
-	if req.from == "" { // else the store, which knows of now, has nothing to say
-		s, err := a.lookAt(ctx, cfg)
-		if err == nil {
-			defer s.Close()
+	var rows store.Catalog // none yet
+	s, err := a.lookAt(ctx, cfg)
+	if err == nil {
+		defer s.Close()
+		rows = s
+		if req.from == "" { // else the store, which knows of now, has nothing to say
 			t.store = s
 			t.now, err = s.Now(ctx)
 		}
-		if err != nil && !errors.Is(err, errNoStore) {
+	}
+	if err != nil && !errors.Is(err, errNoStore) {
+		return err
+	}
+	var src *config.Source
+	if req.key != (store.Key{}) {
+		if src, err = find(ctx, cfg, rows, req.key); err != nil {
 			return err
 		}
+		t.zone = src.Timezone
 	}
 	if t.from, err = req.start(t.zone, t.now); err != nil {
 		return err
@@ -172,8 +178,6 @@ func (a *app) nextOfSources(ctx context.Context, req nextRequest) error {
 			most = 0
 		}
 		fires, err = t.all(ctx, most)
-	case !ok:
-		return fmt.Errorf("there is no source %s in %s", req.key, cfg.Path)
 	default:
 		fires, err = t.one(ctx, src, req.most(usualFires))
 	}

@@ -56,14 +56,20 @@ func newTape(ctx context.Context, f *fleet, src *config.Source, name string, rep
 // not to get into a recording. What it returns reports whether others have come
 // in their place since.
 func (f *fleet) accountSecrets(ctx context.Context, src *config.Source, secrets map[string]string) (fresh func() error, err error) {
-	_, session := f.signedBy(src)
-	if session == nil {
-		return nil, nil
-	}
-	if _, err := session.Token(ctx); err != nil { // refreshes one that is about to end
+	signed, err := f.signing(ctx, src, "")
+	if err != nil || signed.tokens == nil && src.Declared == "" || wayOf(src.Of) == byNobody {
 		return nil, err
 	}
-	now, err := f.book.Tokens(ctx, keyOf(src))
+	if signed.tokens != nil {
+		if _, err := signed.tokens.Token(ctx); err != nil { // refreshes one that is about to end
+			return nil, err
+		}
+	}
+	book, err := f.accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, err := book.Tokens(ctx, keyOf(src))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +77,7 @@ func (f *fleet) accountSecrets(ctx context.Context, src *config.Source, secrets 
 		secrets[fmt.Sprint("token ", i)] = secret.Reveal()
 	}
 	return func() error {
-		then, err := f.book.Tokens(context.WithoutCancel(ctx), keyOf(src))
+		then, err := book.Tokens(context.WithoutCancel(ctx), keyOf(src))
 		if err == nil && !slices.EqualFunc(now, then, vault.Secret.Equal) {
 			err = errors.New("the account's token was refreshed during the run, and the answers may hold either: run it once more")
 		}

@@ -102,10 +102,10 @@ func (a *app) replay(ctx context.Context, ids []string, raw []byte) error {
 
 // replayOne ingests one reject and reports whether it could be.
 func (a *app) replayOne(ctx context.Context, cfg *config.Config, f *fleet, reject store.Reject, raw []byte) (bool, error) {
-	src, ok := f.force.Load().sources[reject.Key]
+	src, err := find(ctx, cfg, f.store, reject.Key)
 	switch {
-	case !ok:
-		return false, fmt.Errorf("its source %s is not in %s", reject.Key, cfg.Path)
+	case err != nil:
+		return false, err
 	case reject.Resolution != "":
 		fmt.Fprintf(a.Out, "reject %d was %s already\n", reject.ID, reject.Resolution)
 		return true, nil
@@ -144,7 +144,7 @@ func (a *app) replayOne(ctx context.Context, cfg *config.Config, f *fleet, rejec
 
 // replay makes a record of a reject's bytes and ingests it.
 func (f *fleet) replay(ctx context.Context, cfg *config.Config, src *config.Source, task scheduler.Task, reject store.Reject, raw []byte) (store.Counters, error) {
-	source, _, err := f.source(cfg, src)
+	source, _, err := f.source(ctx, cfg, src, task.Claim.Account)
 	if err != nil {
 		return store.Counters{}, err
 	}

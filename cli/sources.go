@@ -13,38 +13,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/syncdhq/syncd/internal/store"
+	"github.com/syncdhq/syncd/internal/web"
 )
 
 func (a *app) sourcesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sources",
-		Short: "List, pause, resume and remove sources",
+		Short: "List, add, pause, resume and remove sources",
 		Example: `  syncd sources list
+  syncd sources add alice github --option repo=robfig/cron
   syncd sources pause alice github
   syncd sources resume alice github`,
 	}
-	c.AddCommand(a.sourcesList(), a.sourcesPause(), a.sourcesResume(), a.sourcesRemove())
+	c.AddCommand(a.sourcesList(), a.sourcesAdd(), a.sourcesPause(), a.sourcesResume(), a.sourcesConfirm(), a.sourcesRemove())
 	return c
-}
-
-// A sourceRow is a source for programs.
-type sourceRow struct {
-	User      string     `json:"user"`
-	Provider  string     `json:"provider"`
-	Connector string     `json:"connector"`
-	Schedule  string     `json:"schedule"`
-	Paused    []string   `json:"paused"`
-	NextAt    *time.Time `json:"next_at"`
-	DueAt     *time.Time `json:"due_at"`
-	FullAt    *time.Time `json:"full_at,omitempty"`
-	Resume    string     `json:"resume,omitempty"` // why it is due other than by its schedule
-	Failures  int        `json:"failures"`
-	Owner     string     `json:"owner,omitempty"`
-	LastRun   string     `json:"last_run,omitempty"`
-	LastState string     `json:"last_state,omitempty"`
-	LastDone  *time.Time `json:"last_done_at,omitempty"`
-	Rejects   int64      `json:"open_rejects"`
-	CreatedAt time.Time  `json:"created_at"`
 }
 
 func (a *app) sourcesList() *cobra.Command {
@@ -66,10 +48,11 @@ func (a *app) sourcesList() *cobra.Command {
 			if sel == (selection{}) && len(cfg.Sources) > 0 {
 				none = fmt.Sprintf("no source yet: the daemon adds the %d of the configuration when it starts (syncd run)", len(cfg.Sources))
 			}
-			return list(&l, a.Out, sourcesOf(c.Context(), s, sel.filter()), func(s store.Source) any { return rowOf(s) }, none,
+			return list(&l, a.Out, sourcesOf(c.Context(), s, sel.filter()), func(s store.Source) any { return web.SourceOf(s) }, none,
 				column[store.Source]{"USER", func(s store.Source) string { return clip(s.User, 32) }},
 				column[store.Source]{"PROVIDER", func(s store.Source) string { return s.Provider }},
 				column[store.Source]{"CONNECTOR", func(s store.Source) string { return s.Connector }},
+				column[store.Source]{"FROM", origin},
 				column[store.Source]{"SCHEDULE", func(s store.Source) string { return s.Schedule }},
 				column[store.Source]{"DUE", func(s store.Source) string { return when(s.DueAt) }},
 				column[store.Source]{"LAST RUN", func(s store.Source) string { return or(s.LastState, "never") }},
@@ -82,12 +65,12 @@ func (a *app) sourcesList() *cobra.Command {
 	return c
 }
 
-func rowOf(s store.Source) sourceRow {
-	return sourceRow{
-		User: s.User, Provider: s.Provider, Connector: s.Connector, Schedule: s.Schedule, Paused: append([]string{}, s.Paused...),
-		NextAt: maybe(s.NextAt), DueAt: maybe(s.DueAt), FullAt: maybe(s.FullAt), Resume: s.Resume, Failures: s.Failures, Owner: s.Owner,
-		LastRun: s.LastRunID, LastState: s.LastState, LastDone: maybe(s.LastDoneAt), Rejects: s.OpenRejects, CreatedAt: s.CreatedAt,
+// origin says where a source is declared.
+func origin(s store.Source) string {
+	if s.Declared != "" {
+		return "added"
 	}
+	return "file"
 }
 
 func (a *app) sourcesPause() *cobra.Command {
@@ -189,9 +172,10 @@ func (a *app) sourcesRemove() *cobra.Command {
 	var purge, yes bool
 	c := &cobra.Command{
 		Use:   "remove USER PROVIDER",
-		Short: "Forget a source that is no longer in the configuration",
-		Long: `Forget a source that is no longer in the configuration: its schedule, cursors
-and rejects. Its records and its run log stay; with --purge they are deleted too,
+		Short: "Forget a source that is not in the configuration",
+		Long: `Forget a source that was added, or that is no longer in the configuration: its
+schedule, cursors, rejects and credential, which is given back to the provider
+where it can be (see: syncd disconnect). Its records and its run log stay; with --purge they are deleted too,
 which cannot be undone.`,
 		Example: `  syncd sources list                         what is "not in the configuration"
   syncd sources remove alice github
@@ -219,7 +203,7 @@ func (a *app) completeRemovable(c *cobra.Command, args []string, begun string) (
 		if err != nil {
 			break
 		}
-		if slices.Contains(row.Paused, store.PausedRemoved) {
+		if row.Declared != "" || slices.Contains(row.Paused, store.PausedRemoved) {
 			out = appendCompletion(out, append(args, begun), row.User, row.Provider)
 		}
 	}
@@ -240,16 +224,51 @@ func (a *app) removeSource(ctx context.Context, key store.Key, purge, yes bool) 
 			return err
 		}
 	}
-	// A source that was removed before can be purged still, so the store is to say what it has.
-	if err := s.Remove(ctx, key, purge); err != nil {
+	f := newFleet(s, newLog(a.Err, cfg.Log))
+	defer f.close()
+	if err := f.use(cfg); err != nil {
+		return err
+	}
+	if err := f.openAccounts(ctx, a, cfg); err != nil {
+		f.log.Warn("accounts can't be opened", "error", err)
+	}
+	said, err := f.remove(ctx, key, purge)
+	if err != nil {
 		return unknown(cfg, key, err)
 	}
-	said := "its records and its run log stay"
-	if purge {
-		said = "its records are deleted, and its run log"
-	}
-	fmt.Fprintf(a.Out, "%s is removed; %s\n", oneLine(key.String()), said)
+	fmt.Fprintf(a.Out, "%s is removed; %s\n", oneLine(key.String()), oneLine(said))
 	return nil
+}
+
+// remove forgets a source that the configuration does not have, and says what
+// became of its credential and its records. A credential that can't be given
+// back is deleted all the same.
+func (f *fleet) remove(ctx context.Context, key store.Key, purge bool) (said string, err error) {
+	said = f.giveBack(ctx, key)
+	// A source that was removed before can be purged still, so the store is to say what it has.
+	if err := f.store.Remove(ctx, key, purge); err != nil {
+		return "", err
+	}
+	if purge {
+		return said + "its records are deleted, and its run log", nil
+	}
+	return said + "its records and its run log stay", nil
+}
+
+// giveBack gives back the credential of a source that is to be removed, and says
+// how that went: "" if there is none.
+func (f *fleet) giveBack(ctx context.Context, key store.Key) string {
+	if _, err := f.store.Credential(ctx, key); err != nil {
+		return ""
+	}
+	src, err := find(ctx, f.config(), f.store, key)
+	if err == nil {
+		var said string
+		if said, err = f.disconnect(ctx, src, false); err == nil {
+			return said + "; "
+		}
+	}
+	return fmt.Sprintf("its credential is deleted, and was not given back (%v): the user can withdraw access at the provider; ", err)
 }
 
 // confirmPurge asks whether the records are to be deleted. Where nobody can

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd/internal/store"
+	"github.com/syncdhq/syncd/internal/web"
 )
 
 func (w *world) source(key store.Key) store.Source {
@@ -90,7 +91,7 @@ func TestPurgeAsks(t *testing.T) {
 func TestSourcesList(t *testing.T) {
 	w := filledWorld(t)
 	w.ran(past{key: alice, outcome: done()})
-	var rows []sourceRow
+	var rows []web.Source
 	w.json(&rows, "sources", "list", "--provider", "shop")
 	if len(rows) != 2 || rows[0].User != "alice" || rows[0].Connector != "sample" || rows[0].LastState != store.Done || rows[1].Resume != store.ResumeNew {
 		t.Errorf("got %+v", rows)

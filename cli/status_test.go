@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/syncdhq/syncd/internal/store"
+	"github.com/syncdhq/syncd/internal/web"
 )
 
 func TestStand(t *testing.T) {
@@ -98,9 +99,9 @@ func TestStatusOfMany(t *testing.T) {
 	if len(users) != 2503 {
 		t.Errorf("got %d sources, want each once", len(users))
 	}
-	var rows []sourceRow
+	var rows []web.Source
 	w.json(&rows, "sources", "list", "--limit", "1200")
-	if len(rows) != 1200 || !slices.IsSortedFunc(rows, func(x, y sourceRow) int { return strings.Compare(x.User, y.User) }) {
+	if len(rows) != 1200 || !slices.IsSortedFunc(rows, func(x, y web.Source) int { return strings.Compare(x.User, y.User) }) {
 		t.Errorf("got %d rows", len(rows))
 	}
 	contains(t, w.run(exitDone, "sources", "list"), "... and more (--limit 0 lists all)")

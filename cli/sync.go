@@ -95,9 +95,9 @@ func (a *app) sync(ctx context.Context, req syncRequest, out output) error {
 		return err
 	}
 	defer f.close()
-	src, ok := f.force.Load().sources[req.key]
-	if !ok {
-		return fmt.Errorf("there is no source %s in %s (see: syncd sources list)", req.key, cfg.Path)
+	src, err := find(ctx, cfg, s, req.key)
+	if err != nil {
+		return err
 	}
 	if err := checkStream(src, req.stream); err != nil {
 		return err
@@ -158,14 +158,14 @@ func (a *app) syncNow(ctx context.Context, cfg *config.Config, f *fleet, src *co
 		f.store = dryStore{f.store}
 		kept, done := h.sched.Keeper.Keep(h.ctx, h.claim.Lease, h.taken)
 		defer done()
-		f.run(kept, cfg, src, job)
+		f.run(kept, cfg, src, h.claim.Account, job)
 		return res, "", f.store.Release(h.ctx, h.claim.Lease)
 	}
 	// The schedule of full walks counts one only if it was of all streams.
 	plan := scheduler.Plan{Full: req.full && req.stream == "" && src.Full != nil}
 	row, err := h.run(src, plan, req.full, func(ctx context.Context, task scheduler.Task) scheduler.Result {
 		job.RunID = task.Run.ID
-		return f.run(ctx, cfg, src, job)
+		return f.run(ctx, cfg, src, h.claim.Account, job)
 	})
 	return res, row.ID, err
 }
@@ -181,7 +181,7 @@ func ensure(ctx context.Context, s store.Store, src *config.Source) error {
 	if err != nil {
 		return err
 	}
-	return s.Add(ctx, timetable(src).Spec(key, src.Of.Connector.Name, now))
+	return s.Add(ctx, specOf(src, now))
 }
 
 // progress returns what shows a run's pages on a terminal, and its end.

@@ -117,6 +117,11 @@ func because(row store.Source) string {
 	return ""
 }
 
+// source returns what the source of a row is, nil if nobody knows.
+func (t *times) source(waiting map[store.Key]*config.Source, row store.Source) (*config.Source, error) {
+	return (&force{cfg: t.cfg, sources: waiting}).source(row.Key, row.Declared)
+}
+
 // all returns the next time of each source, soonest first, at most n (0: all).
 func (t *times) all(ctx context.Context, n int) ([]fire, error) {
 	fires := []fire{}
@@ -137,7 +142,7 @@ func (t *times) all(ctx context.Context, n int) ([]fire, error) {
 				continue
 			}
 			f := fireAt(row.NextAt, time.UTC)
-			if src := waiting[row.Key]; src != nil {
+			if src, err := t.source(waiting, row); err == nil && src != nil {
 				f = fireAt(row.NextAt, src.Timezone)
 			}
 			f.Due, f.User, f.Provider, f.Why = &row.DueAt, row.User, row.Provider, because(row)

@@ -102,9 +102,13 @@ func (w *witness) take() []exchange {
 	return asked
 }
 
-func newTrial(f *fleet, cfg *config.Config, src *config.Source) (*trial, error) {
+func newTrial(ctx context.Context, f *fleet, cfg *config.Config, src *config.Source) (*trial, error) {
 	base := f.baseURL(src.Of)
-	stack, err := f.stack(cfg, src, base)
+	signed, err := f.signing(ctx, src, "")
+	if err != nil {
+		return nil, err
+	}
+	stack, err := f.stack(cfg, src, base, signed)
 	if err != nil {
 		return nil, err
 	}

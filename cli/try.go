@@ -72,7 +72,7 @@ found in it, and what would be set aside. Nothing is written.`,
 }
 
 func (a *app) try(ctx context.Context, args []string, req tryRequest, out output) error {
-	cfg, src, err := a.tried(args, req)
+	cfg, src, err := a.tried(ctx, args, req)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (a *app) try(ctx context.Context, args []string, req tryRequest, out output
 	if err := f.serveDemo(src.Of); err != nil {
 		return err
 	}
-	if connects(src.Of) && len(src.Credentials) == 0 {
+	if len(src.Credentials) == 0 && (src.Declared != "" || connects(src.Of)) {
 		s, err := a.existing(ctx, cfg)
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ func (a *app) try(ctx context.Context, args []string, req tryRequest, out output
 			return err
 		}
 	}
-	t, err := newTrial(f, cfg, src)
+	t, err := newTrial(ctx, f, cfg, src)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func verdictOf(results []trialResult) error {
 
 // tried returns the source that is to be tried: of the configuration, or made
 // of a provider file and flags.
-func (a *app) tried(args []string, req tryRequest) (*config.Config, *config.Source, error) {
+func (a *app) tried(ctx context.Context, args []string, req tryRequest) (*config.Config, *config.Source, error) {
 	if len(args) == 1 {
 		return a.triedFile(args[0], req)
 	}
@@ -132,11 +132,17 @@ func (a *app) tried(args []string, req tryRequest) (*config.Config, *config.Sour
 		return nil, nil, err
 	}
 	key := store.Key{User: args[0], Provider: args[1]}
-	src, ok := configured(cfg)[key]
-	if !ok {
-		return nil, nil, usageError{fmt.Errorf("there is no source %s in %s (see: syncd sources list)", key, cfg.Path)}
+	s, err := a.lookAt(ctx, cfg)
+	if err != nil && !errors.Is(err, errNoStore) {
+		return nil, nil, err
 	}
-	return cfg, src, nil
+	var rows store.Catalog // none yet
+	if s != nil {
+		defer s.Close()
+		rows = s
+	}
+	src, err := find(ctx, cfg, rows, key)
+	return cfg, src, err
 }
 
 func (a *app) triedFile(path string, req tryRequest) (*config.Config, *config.Source, error) {

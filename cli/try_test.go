@@ -110,7 +110,7 @@ func TestTryAProviderFile(t *testing.T) {
 func TestTryASource(t *testing.T) {
 	w := newWorld(t, providers+sources)
 	contains(t, w.run(exitDone, "connectors", "try", "alice", "shop", "--stream", "customers"), "customers", "found", "ascending", "next page")
-	contains(t, w.run(exitUsage, "connectors", "try", "alice", "nothing"), "no source alice nothing")
+	contains(t, w.run(exitFailed, "connectors", "try", "alice", "nothing"), "no source alice nothing")
 	contains(t, w.run(exitUsage, "connectors", "try", "alice", "shop", "--param", "a=b"), "go with a provider file")
 	if _, err := os.Stat(strings.TrimSuffix(w.file, "config.yaml") + "syncd.db"); err == nil {
 		t.Error("a store was made")

@@ -91,7 +91,7 @@ func connect(t *testing.T, b *Book, lasts time.Duration) {
 	if lasts != 0 {
 		token.Expires = time.Now().Add(lasts)
 	}
-	if err := b.Save(t.Context(), alice, token, "acct_1", "here"); err != nil {
+	if err := b.Save(t.Context(), alice, Connection{Token: token, Identity: "acct_1"}, Terms{Bound: "here"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -144,7 +144,7 @@ func TestOneOfManyRefreshes(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() {
-				token, err := daemons[i%2].Session(alice, e.client(), "here").Token(t.Context())
+				token, err := daemons[i%2].Session(alice, e.client(), Terms{Bound: "here"}).Token(t.Context())
 				if err != nil || token.Reveal() != "A2" {
 					t.Errorf("run %d: got %q, %v", i, token.Reveal(), err)
 				}
@@ -166,7 +166,7 @@ func TestAGrantThatIsNoMore(t *testing.T) {
 		connect(t, b, time.Second)
 		for range 24 {
 			time.Sleep(time.Hour)
-			_, err := b.Session(alice, e.client(), "here").Token(t.Context())
+			_, err := b.Session(alice, e.client(), Terms{Bound: "here"}).Token(t.Context())
 			if r, ok := errors.AsType[*ReauthError](err); !ok || r.Key != alice || !strings.Contains(err.Error(), "syncd connect alice gitea") {
 				t.Fatalf("got %v", err)
 			}
@@ -176,7 +176,7 @@ func TestAGrantThatIsNoMore(t *testing.T) {
 		}
 		// Connected again, all is well.
 		connect(t, b, time.Hour)
-		if token, err := b.Session(alice, e.client(), "here").Token(t.Context()); err != nil || token.Reveal() != "A1" {
+		if token, err := b.Session(alice, e.client(), Terms{Bound: "here"}).Token(t.Context()); err != nil || token.Reveal() != "A1" {
 			t.Errorf("got %s, %v", token.Reveal(), err)
 		}
 	})
@@ -202,7 +202,7 @@ func TestWhenATokenIsRefreshed(t *testing.T) {
 				b := book(t, memory.New(nil), "one")
 				connect(t, b, c.lasts)
 				time.Sleep(c.age)
-				s := b.Session(alice, e.client(), "here")
+				s := b.Session(alice, e.client(), Terms{Bound: "here"})
 				for range 3 {
 					if got, err := s.Token(t.Context()); err != nil || got.Reveal() != c.want {
 						t.Errorf("got %s, %v; want %s", got.Reveal(), err, c.want)
@@ -222,7 +222,7 @@ func TestRenew(t *testing.T) {
 		e := &endpoint{answer: rotating()}
 		b := book(t, memory.New(nil), "one")
 		connect(t, b, time.Hour)
-		s := b.Session(alice, e.client(), "here")
+		s := b.Session(alice, e.client(), Terms{Bound: "here"})
 		used, err := s.Token(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -264,13 +264,13 @@ func TestTroubles(t *testing.T) {
 				b := book(t, memory.New(nil), "one")
 				connect(t, b, time.Second)
 				time.Sleep(time.Minute)
-				s := b.Session(alice, e.client(), "here")
+				s := b.Session(alice, e.client(), Terms{Bound: "here"})
 				_, err := s.Token(t.Context())
 				if _, reauth := errors.AsType[*ReauthError](err); err == nil || reauth {
 					t.Fatalf("got %v", err)
 				}
-				if g, row := stored(t, b); g.Refresh.Reveal() != "R1" || row.Refused != "" || row.Refresher != "" {
-					t.Fatalf("stored %s, refused %q, refresher %q", g.Refresh.Reveal(), row.Refused, row.Refresher)
+				if g, row := stored(t, b); g.Refresh.Reveal() != "R1" || row.Refused != "" || row.RefresherUntil.After(time.Now()) {
+					t.Fatalf("stored %s, refused %q, refresher %q until %s", g.Refresh.Reveal(), row.Refused, row.Refresher, row.RefresherUntil)
 				}
 				bad = false
 				if got, err := s.Token(t.Context()); err != nil || got.Reveal() != "A2" {
@@ -305,7 +305,7 @@ func TestAnAnswerIsStoredBeforeItIsUsed(t *testing.T) {
 		s.fails = 5
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(500*time.Millisecond, cancel) // the run is ended while the provider answers
-		got, err := b.Session(alice, e.client(), "here").Token(ctx)
+		got, err := b.Session(alice, e.client(), Terms{Bound: "here"}).Token(ctx)
 		if g, _ := stored(t, b); err != nil || got.Reveal() != "A2" || g.Refresh.Reveal() != "R2" {
 			t.Errorf("got %s, %v; stored %s", got.Reveal(), err, g.Refresh.Reveal())
 		}
@@ -332,7 +332,7 @@ func TestAnAnswerThatWasLost(t *testing.T) {
 				return 400, `{"error":"invalid_grant"}`
 			}}
 			began := time.Now()
-			got, err := b.Session(alice, e.client(), "here").Token(t.Context())
+			got, err := b.Session(alice, e.client(), Terms{Bound: "here"}).Token(t.Context())
 			if waited := time.Since(began); waited < hold {
 				t.Errorf("it was asked after %s, while another might still", waited)
 			}
@@ -352,14 +352,14 @@ func TestConnectedAgainMeanwhile(t *testing.T) {
 		b := book(t, memory.New(nil), "one")
 		e := &endpoint{}
 		e.answer = func(int, string) (int, string) {
-			if err := b.Save(context.Background(), alice, oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, "acct_1", "here"); err != nil {
+			if err := b.Save(context.Background(), alice, Connection{Token: oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, Identity: "acct_1"}, Terms{Bound: "here"}); err != nil {
 				t.Error(err)
 			}
 			return 400, `{"error":"invalid_grant"}`
 		}
 		connect(t, b, time.Second)
 		time.Sleep(time.Minute)
-		got, err := b.Session(alice, e.client(), "here").Token(t.Context())
+		got, err := b.Session(alice, e.client(), Terms{Bound: "here"}).Token(t.Context())
 		if err != nil || got.Reveal() != "NEW" {
 			t.Errorf("got %s, %v", got.Reveal(), err)
 		}
@@ -371,7 +371,7 @@ func TestConnectedAgainMeanwhile(t *testing.T) {
 
 func TestNotConnected(t *testing.T) {
 	b := book(t, memory.New(nil), "one")
-	_, err := b.Session(alice, (&endpoint{}).client(), "here").Token(t.Context())
+	_, err := b.Session(alice, (&endpoint{}).client(), Terms{Bound: "here"}).Token(t.Context())
 	if _, ok := errors.AsType[*ReauthError](err); !ok || !strings.Contains(err.Error(), "not connected") {
 		t.Errorf("got %v", err)
 	}
@@ -383,7 +383,7 @@ func TestRotate(t *testing.T) {
 	const n = 450
 	for i := range n {
 		key := store.Key{User: fmt.Sprintf("user %03d", i), Provider: "gitea"}
-		if err := old.Save(t.Context(), key, oauth.Token{Access: vault.NewSecret(fmt.Sprint("A", i))}, "", "here"); err != nil {
+		if err := old.Save(t.Context(), key, Connection{Token: oauth.Token{Access: vault.NewSecret(fmt.Sprint("A", i))}, Identity: ""}, Terms{Bound: "here"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -430,7 +430,7 @@ func TestACopiedRow(t *testing.T) {
 	if _, err := s.PutCredential(t.Context(), row); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.Session(row.Key, (&endpoint{}).client(), "here").Token(t.Context())
+	_, err := b.Session(row.Key, (&endpoint{}).client(), Terms{Bound: "here"}).Token(t.Context())
 	if !errors.Is(err, vault.ErrWrongKey) {
 		t.Errorf("got %v", err)
 	}
@@ -447,7 +447,7 @@ func TestRotateDuringARefresh(t *testing.T) {
 		b := &Book{Store: s, Keys: keys(t, "b", "a"), Owner: "operator"}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if got, err := old.Session(alice, e.client(), "here").Token(t.Context()); err != nil || got.Reveal() != "A2" {
+			if got, err := old.Session(alice, e.client(), Terms{Bound: "here"}).Token(t.Context()); err != nil || got.Reveal() != "A2" {
 				t.Errorf("got %s, %v", got.Reveal(), err)
 			}
 		})
@@ -471,7 +471,7 @@ func TestTokensStayWithTheirServer(t *testing.T) {
 		e := &endpoint{answer: rotating()}
 		b := book(t, memory.New(nil), "one")
 		connect(t, b, time.Hour)
-		s := b.Session(alice, e.client(), "elsewhere")
+		s := b.Session(alice, e.client(), Terms{Bound: "elsewhere"})
 		_, err := s.Token(t.Context())
 		_, again := s.Renew(t.Context(), vault.NewSecret("A1"))
 		for _, err := range []error{err, again} {
@@ -489,15 +489,15 @@ func TestTokensStayWithTheirServer(t *testing.T) {
 // refresh a token with.
 func TestRefusedWithoutARefreshToken(t *testing.T) {
 	b := book(t, memory.New(nil), "one")
-	if err := b.Save(t.Context(), alice, oauth.Token{Access: vault.NewSecret("A1")}, "", "here"); err != nil {
+	if err := b.Save(t.Context(), alice, Connection{Token: oauth.Token{Access: vault.NewSecret("A1")}, Identity: ""}, Terms{Bound: "here"}); err != nil {
 		t.Fatal(err)
 	}
-	s := b.Session(alice, (&endpoint{}).client(), "here")
+	s := b.Session(alice, (&endpoint{}).client(), Terms{Bound: "here"})
 	_, err := s.Renew(t.Context(), vault.NewSecret("A1"))
 	if _, reauth := errors.AsType[*ReauthError](err); err == nil || reauth || !strings.Contains(err.Error(), "syncd connect alice gitea") {
 		t.Errorf("got %v", err)
 	}
-	if got, err := b.Session(alice, (&endpoint{}).client(), "here").Token(t.Context()); err != nil || got.Reveal() != "A1" {
+	if got, err := b.Session(alice, (&endpoint{}).client(), Terms{Bound: "here"}).Token(t.Context()); err != nil || got.Reveal() != "A1" {
 		t.Errorf("got %s, %v", got.Reveal(), err)
 	}
 }
@@ -509,11 +509,11 @@ func TestAGoodTokenIsUsedWhileTheServerIsAway(t *testing.T) {
 		b := book(t, memory.New(nil), "one")
 		connect(t, b, time.Hour)
 		time.Sleep(55 * time.Minute)
-		if got, err := b.Session(alice, e.client(), "here").Token(t.Context()); err != nil || got.Reveal() != "A1" {
+		if got, err := b.Session(alice, e.client(), Terms{Bound: "here"}).Token(t.Context()); err != nil || got.Reveal() != "A1" {
 			t.Errorf("got %s, %v", got.Reveal(), err)
 		}
 		time.Sleep(6 * time.Minute)
-		if got, err := b.Session(alice, e.client(), "here").Token(t.Context()); err == nil {
+		if got, err := b.Session(alice, e.client(), Terms{Bound: "here"}).Token(t.Context()); err == nil {
 			t.Errorf("got %s after its end", got.Reveal())
 		}
 	})
@@ -529,17 +529,17 @@ func TestConnectedAnewDuringARefresh(t *testing.T) {
 			if _, err := b.Drop(context.Background(), alice, "here"); err != nil {
 				t.Error(err)
 			}
-			if err := b.Save(context.Background(), alice, oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, "acct_2", "here"); err != nil {
+			if err := b.Save(context.Background(), alice, Connection{Token: oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, Identity: "acct_1"}, Terms{Bound: "here"}); err != nil {
 				t.Error(err)
 			}
 			return 200, `{"access_token":"A2","refresh_token":"R2","expires_in":3600}`
 		}
 		connect(t, b, time.Second)
 		time.Sleep(time.Minute)
-		if got, err := b.Session(alice, e.client(), "here").Token(t.Context()); err != nil || got.Reveal() != "NEW" {
+		if got, err := b.Session(alice, e.client(), Terms{Bound: "here"}).Token(t.Context()); err != nil || got.Reveal() != "NEW" {
 			t.Errorf("got %s, %v", got.Reveal(), err)
 		}
-		if g, row := stored(t, b); g.Refresh.Reveal() != "RNEW" || row.Identity != "acct_2" {
+		if g, row := stored(t, b); g.Refresh.Reveal() != "RNEW" || row.Identity != "acct_1" {
 			t.Errorf("stored %s of %s", g.Refresh.Reveal(), row.Identity)
 		}
 	})
@@ -559,14 +559,14 @@ func TestConnectedElsewhereDuringARefresh(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := book(t, memory.New(nil), "one")
 				e := &endpoint{answer: func(int, string) (int, string) {
-					if err := b.Save(context.Background(), alice, oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, "", "elsewhere"); err != nil {
+					if err := b.Save(context.Background(), alice, Connection{Token: oauth.Token{Access: vault.NewSecret("NEW"), Refresh: vault.NewSecret("RNEW")}, Identity: ""}, Terms{Bound: "elsewhere"}); err != nil {
 						t.Error(err)
 					}
 					return answer.status, answer.text
 				}}
 				connect(t, b, time.Second)
 				time.Sleep(time.Minute)
-				s := b.Session(alice, e.client(), "here")
+				s := b.Session(alice, e.client(), Terms{Bound: "here"})
 				for range 2 {
 					got, err := s.Token(t.Context())
 					if _, ok := errors.AsType[*ReauthError](err); !ok || !strings.Contains(err.Error(), "another server") {
@@ -590,14 +590,14 @@ func TestALateAnswerCountsAfterARefusal(t *testing.T) {
 		refused := (&endpoint{answer: func(int, string) (int, string) { return 400, `{"error":"invalid_grant"}` }}).client()
 		e := &endpoint{answer: func(int, string) (int, string) {
 			time.Sleep(2 * hold)
-			if _, err := other.Session(alice, refused, "here").Token(context.Background()); err == nil {
+			if _, err := other.Session(alice, refused, Terms{Bound: "here"}).Token(context.Background()); err == nil {
 				t.Error("the other daemon was not refused")
 			}
 			return 200, `{"access_token":"A2","refresh_token":"R2","expires_in":3600}`
 		}}
 		connect(t, b, time.Second)
 		time.Sleep(time.Minute)
-		if got, err := b.Session(alice, e.client(), "here").Token(t.Context()); err != nil || got.Reveal() != "A2" {
+		if got, err := b.Session(alice, e.client(), Terms{Bound: "here"}).Token(t.Context()); err != nil || got.Reveal() != "A2" {
 			t.Errorf("got %s, %v", got.Reveal(), err)
 		}
 		if g, row := stored(t, b); g.Refresh.Reveal() != "R2" || row.Refused != "" {
@@ -613,7 +613,7 @@ func TestAServerThatIsAwayIsLeftAloneForAWhile(t *testing.T) {
 		b := book(t, memory.New(nil), "one")
 		connect(t, b, time.Hour)
 		time.Sleep(50 * time.Minute)
-		s := b.Session(alice, e.client(), "here")
+		s := b.Session(alice, e.client(), Terms{Bound: "here"})
 		for _, want := range []int{1, 2} {
 			for range 5 {
 				if got, err := s.Token(t.Context()); err != nil || got.Reveal() != "A1" {
@@ -633,7 +633,7 @@ func TestRotatePastOneThatDoesNotOpen(t *testing.T) {
 	s := memory.New(nil)
 	old := &Book{Store: s, Keys: keys(t, "a"), Owner: "one"}
 	for _, user := range []string{"alice", "bob", "carol"} {
-		if err := old.Save(t.Context(), store.Key{User: user, Provider: "gitea"}, oauth.Token{Access: vault.NewSecret("A1")}, "", "here"); err != nil {
+		if err := old.Save(t.Context(), store.Key{User: user, Provider: "gitea"}, Connection{Token: oauth.Token{Access: vault.NewSecret("A1")}, Identity: ""}, Terms{Bound: "here"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -687,7 +687,7 @@ func TestDropDuringARefresh(t *testing.T) {
 		time.Sleep(time.Minute)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if got, err := b.Session(alice, e.client(), "here").Token(t.Context()); err != nil || got.Reveal() != "A2" {
+			if got, err := b.Session(alice, e.client(), Terms{Bound: "here"}).Token(t.Context()); err != nil || got.Reveal() != "A2" {
 				t.Errorf("got %s, %v", got.Reveal(), err)
 			}
 		})

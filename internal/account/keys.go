@@ -80,7 +80,7 @@ func (b *Book) reseal(ctx context.Context, key store.Key) (bool, error) {
 		}
 		sealed, err := b.sealAnew(ctx, row, note)
 		if !sealed {
-			err = errors.Join(err, b.Store.FreeCredential(context.WithoutCancel(ctx), key, note))
+			err = errors.Join(err, b.Store.FreeCredential(context.WithoutCancel(ctx), key, note, row.Refresher != ""))
 		}
 		if !errors.Is(err, store.ErrConflict) { // the user has connected again
 			return sealed, err

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,27 +19,29 @@ type Session struct {
 	book   *Book
 	key    store.Key
 	client *oauth.Client
-	bound  string
+	terms  Terms
 
 	mu     sync.Mutex
+	whose  string    // the account that this session is of: the first one that it saw where the terms name none
 	last   grant     // that was read or got last: most requests need no look into the store
 	failed time.Time // when a refresh came to nothing though that token was good still
 }
 
-// Session returns the account of a source, refreshed by client. Tokens that were
-// granted for elsewhere than bound are not used.
-func (b *Book) Session(key store.Key, client *oauth.Client, bound string) *Session {
-	return &Session{book: b, key: key, client: client, bound: bound}
+// Session returns the account of a source, refreshed by client, on these terms.
+func (b *Book) Session(key store.Key, client *oauth.Client, terms Terms) *Session {
+	return &Session{book: b, key: key, client: client, terms: terms, whose: terms.Account}
 }
 
 // reauth says why this account must be connected again.
-func (s *Session) reauth(why string) *ReauthError { return &ReauthError{s.key, why, s.bound} }
+func (s *Session) reauth(why string) *ReauthError {
+	return &ReauthError{Key: s.key, Why: why, bound: s.terms.Bound}
+}
 
 // open returns the grant and its row.
 func (s *Session) open(ctx context.Context) (grant, store.Credential, error) {
 	g, row, err := s.book.open(ctx, s.key)
 	if r, none := errors.AsType[*ReauthError](err); none {
-		err = s.reauth(r.Why)
+		r.bound = s.terms.Bound
 	}
 	return g, row, err
 }
@@ -66,10 +69,13 @@ func (s *Session) Token(ctx context.Context) (vault.Secret, error) {
 		return token, nil
 	}
 	g, row, err := s.open(ctx)
+	if _, none := errors.AsType[*ReauthError](err); none && s.itself() {
+		return s.first(ctx)
+	}
 	if err != nil {
 		return vault.Secret{}, err
 	}
-	if token, err := s.accept(g, row); err != nil || g.fresh(s.book.now()) || g.Refresh.IsZero() {
+	if token, err := s.accept(g, row); err != nil || g.fresh(s.book.now()) || !s.renewable(g) {
 		return token, err // a token that can't be refreshed is used until it is refused
 	}
 	token, err := s.Renew(ctx, g.Access)
@@ -86,7 +92,7 @@ func (s *Session) remembered() (vault.Secret, bool) {
 	defer s.mu.Unlock()
 	g, now := s.last, s.book.now()
 	tried := now.Before(s.failed.Add(away)) && now.Before(g.Expires)
-	return g.Access, !g.Access.IsZero() && (g.fresh(now) || g.Refresh.IsZero() || tried)
+	return g.Access, !g.Access.IsZero() && (g.fresh(now) || !s.renewable(g) || tried)
 }
 
 // accept remembers and returns what is stored, unless it may not be used here:
@@ -95,11 +101,62 @@ func (s *Session) accept(g grant, row store.Credential) (vault.Secret, error) {
 	switch {
 	case row.Refused != "":
 		return vault.Secret{}, s.reauth(row.Refused)
-	case g.bound != s.bound:
+	case g.bound != s.terms.Bound:
 		return vault.Secret{}, s.reauth(errElsewhere)
 	}
-	s.remember(g)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case row.Identity == "" || row.Identity == s.whose:
+	case s.whose != "":
+		return vault.Secret{}, &AccountError{Key: s.key, Have: s.whose, Got: row.Identity}
+	default:
+		s.whose = row.Identity
+	}
+	s.last = g
 	return g.Access, nil
+}
+
+// itself reports whether tokens are the application's own. There is no client
+// where nothing is ever refreshed.
+func (s *Session) itself() bool { return s.client != nil && s.client.App.Itself }
+
+// renewable reports whether there can be another token without the user.
+func (s *Session) renewable(g grant) bool { return !g.Refresh.IsZero() || s.itself() }
+
+// first gets the first token of an application that needs no user.
+func (s *Session) first(ctx context.Context) (vault.Secret, error) {
+	t, err := s.client.ClientCredentials(ctx)
+	if err != nil {
+		return vault.Secret{}, fmt.Errorf("get a token for %s: %w", s.key, err)
+	}
+	if err := s.book.Save(ctx, s.key, Connection{Token: t}, s.terms); err != nil {
+		return vault.Secret{}, err
+	}
+	s.remember(grant{Token: t, issued: s.book.now(), bound: s.terms.Bound})
+	return t.Access, nil
+}
+
+// next asks the provider for another token than a grant's.
+func (s *Session) next(ctx context.Context, g grant) (oauth.Token, error) {
+	if s.itself() {
+		return s.client.ClientCredentials(ctx)
+	}
+	return s.client.Refresh(ctx, g.Refresh)
+}
+
+// KeepAlive refreshes the account if that is due though nobody syncs. It is
+// safe to be called by many at once.
+func (s *Session) KeepAlive(ctx context.Context) error {
+	g, row, err := s.open(ctx)
+	if err == nil {
+		_, err = s.accept(g, row)
+	}
+	if err != nil || g.Refresh.IsZero() {
+		return err
+	}
+	_, err = s.Renew(ctx, g.Access)
+	return err
 }
 
 // fail notes that a refresh came to nothing.
@@ -189,20 +246,21 @@ func (s *holder) renew(ctx context.Context, row store.Credential, used vault.Sec
 		token, err = s.accept(g, row)
 	}
 	if err != nil || !token.Equal(used) {
-		return token, errors.Join(err, s.free(ctx)) // another has got one
+		return token, errors.Join(err, s.free(ctx, lost)) // another has got one
 	}
-	if g.Refresh.IsZero() {
+	if !s.renewable(g) {
 		// A refusal may be of the moment: it is no word that the grant is no more.
-		return vault.Secret{}, errors.Join(fmt.Errorf("the provider refuses the token of %s, and it can't be refreshed: if that goes on, connect it again: syncd connect %s", s.key, s.key), s.free(ctx))
+		return vault.Secret{}, errors.Join(fmt.Errorf("the provider refuses the token of %s, and it can't be refreshed: if that goes on, connect it again: syncd connect %s", s.key, s.key), s.free(ctx, lost))
 	}
-	t, err := s.client.Refresh(ctx, g.Refresh)
-	if refusal, ok := errors.AsType[*oauth.Refusal](err); ok && refusal.Kind == oauth.Denied {
+	t, err := s.next(ctx, g)
+	refusal, ok := errors.AsType[*oauth.Refusal](err)
+	if ok && refusal.Kind == oauth.Denied && !s.itself() {
 		return s.denied(ctx, row, g, refusal, lost)
 	}
 	if err != nil {
-		return vault.Secret{}, errors.Join(fmt.Errorf("refresh the token of %s: %w", s.key, err), s.free(ctx))
+		return vault.Secret{}, errors.Join(fmt.Errorf("refresh the token of %s: %w", s.key, err), s.free(ctx, lost || ok && refusal.Unsure()))
 	}
-	return s.keep(ctx, row, g, grant{t, s.book.now(), g.bound})
+	return s.keep(ctx, row, g, grant{Token: t, issued: s.book.now(), bound: g.bound})
 }
 
 // keep stores a new token before anybody uses it. Until that has been done it
@@ -210,9 +268,11 @@ func (s *holder) renew(ctx context.Context, row store.Credential, used vault.Sec
 func (s *holder) keep(ctx context.Context, row store.Credential, old, g grant) (vault.Secret, error) {
 	ctx, cancel := context.WithTimeout(ctx, keepOn)
 	defer cancel()
+	row.DueAt = s.terms.due(g)
+	events := s.shrunk(old, g)
 	var err error
 	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, time.Second) {
-		_, err = s.book.put(ctx, row, g)
+		_, err = s.book.put(ctx, row, g, events...)
 		if err == nil {
 			s.remember(g)
 			return g.Access, nil
@@ -222,7 +282,7 @@ func (s *holder) keep(ctx context.Context, row store.Credential, old, g grant) (
 			switch {
 			case openErr == nil && newer.Refresh.Equal(old.Refresh):
 				// It was only sealed anew, or another was refused since: what was granted goes over it.
-				row, row.Refresher, row.Refused = stored, "", ""
+				row, row.Refresher, row.Refused, row.DueAt = stored, "", "", s.terms.due(g)
 				continue
 			case openErr == nil:
 				return s.accept(newer, stored) // the user has connected again meanwhile: that token counts
@@ -242,11 +302,11 @@ func (s *holder) keep(ctx context.Context, row store.Credential, old, g grant) (
 func (s *holder) denied(ctx context.Context, row store.Credential, g grant, refusal *oauth.Refusal, lost bool) (vault.Secret, error) {
 	newer, stored, err := s.open(ctx)
 	if err != nil {
-		return vault.Secret{}, errors.Join(err, s.free(ctx))
+		return vault.Secret{}, errors.Join(err, s.free(ctx, lost))
 	}
 	if !newer.Refresh.Equal(g.Refresh) || !newer.Access.Equal(g.Access) {
 		token, err := s.accept(newer, stored)
-		return token, errors.Join(err, s.free(ctx))
+		return token, errors.Join(err, s.free(ctx, false))
 	}
 	why := refusal.Code
 	if lost {
@@ -258,13 +318,25 @@ func (s *holder) denied(ctx context.Context, row store.Credential, g grant, refu
 
 // refuse stores why the account must be connected again.
 func (s *holder) refuse(ctx context.Context, row store.Credential, g grant, why string) error {
-	row.Refused = why
-	if _, err := s.book.put(ctx, row, g); err != nil && !errors.Is(err, store.ErrConflict) {
+	row.Refused, row.DueAt = why, time.Time{}
+	told := store.Event{Key: s.key, Kind: store.EventNeedsReauth, Detail: why}
+	if _, err := s.book.put(ctx, row, g, told); err != nil && !errors.Is(err, store.ErrConflict) {
 		return errors.Join(s.reauth(why), err)
 	}
 	return s.reauth(why)
 }
 
-func (s *holder) free(ctx context.Context) error {
-	return s.book.Store.FreeCredential(ctx, s.key, s.name)
+// free lets others refresh. lost says that the answer to a refresh may have
+// been lost, here or before: who comes next is to know.
+func (s *holder) free(ctx context.Context, lost bool) error {
+	return s.book.Store.FreeCredential(ctx, s.key, s.name, lost)
+}
+
+// shrunk tells of a grant that allows less than the one before.
+func (s *holder) shrunk(old, g grant) []store.Event {
+	missing := oauth.Missing(old.Scope, g.Scope)
+	if len(missing) == 0 {
+		return nil
+	}
+	return []store.Event{{Key: s.key, Kind: store.EventScope, Detail: "no longer granted: " + strings.Join(missing, " ")}}
 }

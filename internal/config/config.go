@@ -28,7 +28,8 @@ type Config struct {
 	Store   string // sqlite:ABSOLUTE_PATH or postgres://...; the latter may hold a password
 	Listen  string // HOST:PORT, or "" for none
 	Keys    string // the file of the master keys, absolute; "" where the file names none and the store is no SQLite file
-	Workers int    // runs at once
+	API     API
+	Workers int // runs at once
 	Lease   time.Duration
 	Grace   time.Duration // how long runs have to end when the daemon stops
 	Changes bool          // write the outbox
@@ -41,6 +42,15 @@ type Config struct {
 	Files []string // the provider files that were read, absolute
 
 	Warnings []Error // what is valid but may not mean what its author thinks
+
+	declarer *declarer
+}
+
+// API is who may ask the daemon for what, where it listens.
+type API struct {
+	URL      string         // as users' browsers see it, without a slash at its end; "" if they can't
+	Tokens   []vault.Secret // of applications; none: nobody is answered
+	ReturnTo []string       // origins, as browsers spell them
 }
 
 // Limits bound what one source can take.
@@ -84,6 +94,9 @@ const (
 	Mark OnMissing = "mark" // as deleted
 )
 
+// Purge is the other value of `on_disconnect:`.
+const Purge OnMissing = "purge"
+
 // A Provider is a service as the operator configured it.
 type Provider struct {
 	Name      string
@@ -93,6 +106,8 @@ type Provider struct {
 	OnMissing  OnMissing
 	MaxMissing Share // a listing that lacks more of the records than this is held back
 	AllowEmpty bool  // a complete listing may be empty
+
+	PurgeLeft bool // the records of an account that is disconnected are deleted
 
 	BaseURL    string       // the configuration's, else the connector's; "" if neither has one
 	Rate       *syncd.Limit // nil leaves the connector's
@@ -107,6 +122,8 @@ type Provider struct {
 type OAuth struct {
 	ClientID     string
 	ClientSecret vault.Secret // zero for a public client
+	Itself       bool         // tokens are the application's own, by its credentials: no user consents
+	KeepAlive    time.Duration
 	syncd.OAuth
 }
 
@@ -133,6 +150,8 @@ type Source struct {
 	Settings string
 
 	Line, Column int // where the file has it
+
+	Declared string // what it was added with at run time; "" in the file. Its credentials are in the vault.
 }
 
 // StoreName returns the store as it may be shown: without user, password and parameters.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 const example = "../../config.example.yaml"
@@ -104,7 +105,7 @@ func TestExampleComments(t *testing.T) {
 	if taken < 35 {
 		t.Errorf("got %d settings in comments, want at least 35: they are not found", taken)
 	}
-	full, err := Parse(example, []byte(strings.Join(lines, "\n")), fakes(), environment(map[string]string{"GITHUB_TOKEN": "t"}))
+	full, err := Parse(example, []byte(strings.Join(lines, "\n")), fakes(), environment(map[string]string{"GITHUB_TOKEN": "t", "SYNCD_API_TOKEN": "an-application-of-ours"}))
 	if err != nil {
 		t.Fatalf("with every setting:\n%v\nin\n%s", err, strings.Join(lines, "\n"))
 	}
@@ -116,12 +117,16 @@ func TestExampleComments(t *testing.T) {
 		t.Errorf("the source in comments: got %+v", full.Sources[2])
 	}
 	a, b := *plain, *full
+	if b.API.URL != "https://sync.example.com" || len(b.API.Tokens) != 1 || len(b.API.ReturnTo) != 1 {
+		t.Errorf("api: got %+v", b.API)
+	}
+	b.API = API{}
 	b.Listen, a.Providers, b.Providers, a.Sources, b.Sources = "", nil, nil, nil, nil
-	if diff := cmp.Diff(a, b); diff != "" {
+	if diff := cmp.Diff(a, b, cmpopts.IgnoreUnexported(Config{})); diff != "" {
 		t.Errorf("defaults (-they are +as the example says)\n%s", diff)
 	}
 	p, q := plain.Providers["orders"], full.Providers["orders"]
-	if p.OnMissing != q.OnMissing || p.MaxMissing != q.MaxMissing || p.AllowEmpty != q.AllowEmpty || p.Budget != q.Budget || p.Spread != q.Spread || p.CatchUp != q.CatchUp {
+	if p.OnMissing != q.OnMissing || p.MaxMissing != q.MaxMissing || p.AllowEmpty != q.AllowEmpty || p.Budget != q.Budget || p.Spread != q.Spread || p.CatchUp != q.CatchUp || p.PurgeLeft != q.PurgeLeft {
 		t.Errorf("defaults of a provider: they are %+v, and the example says %+v", p, q)
 	}
 }

@@ -22,6 +22,10 @@ func fakes() []syncd.Connector {
 		},
 		{Name: "csv", Options: func() syncd.Options { return &csvOptions{Delimiter: ","} }},
 		{Name: "sample", Options: func() syncd.Options { return &sampleOptions{} }, Auth: syncd.Auth{Scheme: syncd.Basic, Optional: true}},
+		{
+			Name: "calendar", BaseURL: "https://cal.test", Options: func() syncd.Options { return &sampleOptions{} },
+			Auth: syncd.Auth{Scheme: syncd.OAuth2, OAuth: &syncd.OAuth{AuthURL: "https://cal.test/auth", TokenURL: "https://cal.test/token"}},
+		},
 		{Name: "broken", Options: func() syncd.Options { return &brokenOptions{} }},
 	}
 }

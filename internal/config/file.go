@@ -15,12 +15,19 @@ type fileShape struct {
 	CatchUp at[string]        `yaml:"catch_up" doc:"ticks missed while no daemon ran: once (one run for all of them) or none"`
 	Changes at[bool]          `yaml:"changes" doc:"write every insert, update and delete to the table changes too"`
 	Keys    at[string]        `yaml:"keys" doc:"the file with the master keys that seal credentials; SYNCD_KEYS in the environment counts before it"`
+	API     apiShape          `yaml:"api" doc:"what applications ask of the daemon where it listens: sources, links with which users connect"`
 	Budget  budgetShape       `yaml:"budget" doc:"a run that takes longer goes on in its turn, after the others that wait"`
 	Limits  limitsShape       `yaml:"limits" doc:"bounds of what one source can take"`
 	Log     logShape          `yaml:"log" doc:"how the daemon logs"`
 
 	Providers subtree `yaml:"providers" doc:"the services to read from, by name"`
 	Sources   subtree `yaml:"sources" doc:"whose data to keep: one account of one user at one provider each"`
+}
+
+type apiShape struct {
+	URL      at[string]   `yaml:"url" doc:"the address of listen as users' browsers see it, such as https://sync.example.com: links and the way back from a provider begin with it"`
+	Tokens   at[[]string] `yaml:"tokens" doc:"what applications show as Authorization: Bearer TOKEN; of 20 characters at least"`
+	ReturnTo at[[]string] `yaml:"return_to" doc:"the origins of the pages that users may be sent back to, such as https://app.example.com"`
 }
 
 type budgetShape struct {
@@ -57,16 +64,17 @@ type rateShape struct {
 type providerShape struct {
 	Connector at[string] `yaml:"connector" doc:"what reads the provider: a connector of this program, or the path of a provider file"`
 	timingShape
-	OnMissing  at[string]    `yaml:"on_missing" doc:"records that a complete listing no longer has: keep, or mark as deleted"`
-	MaxMissing at[Share]     `yaml:"max_missing" doc:"a listing that lacks more of the records than this is held back for you to confirm"`
-	AllowEmpty at[bool]      `yaml:"allow_empty" doc:"an empty listing is right, and marks all"`
-	BaseURL    at[string]    `yaml:"base_url" doc:"where the API lives, if not where the connector says"`
-	Rate       at[rateShape] `yaml:"rate" doc:"the limit for all users together; the provider's published one without it"`
-	UserRate   at[rateShape] `yaml:"user_rate" doc:"the limit for each user; the provider's published one without it"`
-	Budget     budgetShape   `yaml:"budget" doc:"a run that takes longer goes on in its turn"`
-	AllowHosts at[[]string]  `yaml:"allow_hosts" doc:"further hosts that redirects may lead to, without credentials, as HOST or HOST:PORT"`
-	OAuth      oauthShape    `yaml:"oauth" doc:"the registration of your application, for providers whose users connect their accounts"`
-	Options    subtree       `yaml:"options" doc:"what to read, for all sources of the provider"`
+	OnMissing    at[string]    `yaml:"on_missing" doc:"records that a complete listing no longer has: keep, or mark as deleted"`
+	MaxMissing   at[Share]     `yaml:"max_missing" doc:"a listing that lacks more of the records than this is held back for you to confirm"`
+	OnDisconnect at[string]    `yaml:"on_disconnect" doc:"the records of an account that is disconnected: keep, or purge"`
+	AllowEmpty   at[bool]      `yaml:"allow_empty" doc:"an empty listing is right, and marks all"`
+	BaseURL      at[string]    `yaml:"base_url" doc:"where the API lives, if not where the connector says"`
+	Rate         at[rateShape] `yaml:"rate" doc:"the limit for all users together; the provider's published one without it"`
+	UserRate     at[rateShape] `yaml:"user_rate" doc:"the limit for each user; the provider's published one without it"`
+	Budget       budgetShape   `yaml:"budget" doc:"a run that takes longer goes on in its turn"`
+	AllowHosts   at[[]string]  `yaml:"allow_hosts" doc:"further hosts that redirects may lead to, without credentials, as HOST or HOST:PORT"`
+	OAuth        oauthShape    `yaml:"oauth" doc:"the registration of your application, for providers whose users connect their accounts"`
+	Options      subtree       `yaml:"options" doc:"what to read, for all sources of the provider"`
 }
 
 type oauthShape struct {
@@ -77,6 +85,10 @@ type oauthShape struct {
 	TokenURL     at[string]   `yaml:"token_url" doc:"where tokens are granted; the connector's without it"`
 	DeviceURL    at[string]   `yaml:"device_url" doc:"of the device flow; the connector's without it"`
 	RevokeURL    at[string]   `yaml:"revoke_url" doc:"where tokens are given back; the connector's without it"`
+
+	Grant      at[string]        `yaml:"grant" doc:"how tokens are got: authorization_code (each user consents) or client_credentials (the application's own, for all its users)"`
+	ClientAuth at[string]        `yaml:"client_auth" doc:"how the application signs its token requests: body or header (HTTP basic); the connector's without it"`
+	KeepAlive  at[time.Duration] `yaml:"keep_alive" doc:"accounts that nobody syncs are refreshed after this time, before their refresh tokens die of age; 0s for never"`
 }
 
 type sourceShape struct {
@@ -89,11 +101,22 @@ type sourceShape struct {
 
 // words are the keys of the file that take one of a few words.
 var words = map[string][]string{
-	"catch_up":   {"once", "none"},
-	"on_missing": {string(Keep), string(Mark)},
-	"level":      {"debug", "info", "warn", "error"},
-	"format":     {"auto", "text", "json"},
+	"catch_up":      {"once", "none"},
+	"on_missing":    {string(Keep), string(Mark)},
+	"on_disconnect": {string(Keep), string(Purge)},
+	"level":         {"debug", "info", "warn", "error"},
+	"format":        {"auto", "text", "json"},
+	"grant":         {authorizationCode, clientCredentials},
+	"client_auth":   {inBody, inHeader},
 }
+
+// The words of grant and client_auth under oauth.
+const (
+	authorizationCode = "authorization_code"
+	clientCredentials = "client_credentials"
+	inBody            = "body"
+	inHeader          = "header"
+)
 
 // defaults returns a file that sets nothing.
 func defaults() fileShape {
@@ -118,5 +141,8 @@ func providerDefaults() providerShape {
 	var p providerShape
 	p.OnMissing.Value = string(Keep)
 	p.MaxMissing.Value = 30
+	p.OnDisconnect.Value = string(Keep)
+	p.OAuth.Grant.Value = authorizationCode
+	p.OAuth.KeepAlive.Value = 7 * 24 * time.Hour
 	return p
 }

@@ -47,6 +47,7 @@ func Parse(name string, data []byte, connectors []syncd.Connector, env func(stri
 		l.file(root)
 		if len(d.errs) == 0 {
 			l.cfg.Warnings = sorted(d.warnings)
+			l.cfg.declarer = newDeclarer(l)
 			return l.cfg, nil
 		}
 	}
@@ -66,6 +67,7 @@ type loader struct {
 	names      []string // of the providers, in the file's order
 	seen       map[sourceKey]*yaml.Node
 	shared     shared
+	declared   string // what is read was added with at run time; "" in the file
 }
 
 func newLoader(d *document, connectors []syncd.Connector, env func(string) (string, bool)) *loader {
@@ -132,6 +134,7 @@ func (l *loader) top(root *yaml.Node, f *fileShape) {
 	}
 	l.keys(&f.Keys)
 	l.listen(&f.Listen)
+	l.api(root, f)
 	within(l, &f.Workers, 1, 1000)
 	within(l, &f.Lease, time.Second, time.Hour)
 	within(l, &f.Grace, 0, 10*time.Minute)

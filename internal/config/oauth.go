@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"time"
 
 	"github.com/syncdhq/syncd"
 	"github.com/syncdhq/syncd/internal/vault"
@@ -26,6 +27,14 @@ func (l *loader) oauth(p *provider, s *oauthShape) {
 	if s.ClientID.Value == "" {
 		l.add(first.mark(), "oauth has no client_id", "register your application with the provider, and write the id that it gives you")
 	}
+	if l.oneOf(&s.Grant, "grant") {
+		o.Itself = s.Grant.Value == clientCredentials
+	}
+	if s.ClientAuth.given() && l.oneOf(&s.ClientAuth, "client_auth") {
+		o.InHeader = s.ClientAuth.Value == inHeader
+	}
+	within(l, &s.KeepAlive, 0, 366*24*time.Hour)
+	o.KeepAlive = s.KeepAlive.Value
 	if s.Scopes.good {
 		o.Scopes = s.Scopes.Value
 	}
@@ -44,7 +53,7 @@ func (l *loader) oauth(p *provider, s *oauthShape) {
 			l.add(first.mark(), "oauth: the connector "+p.Connector.Name+" names an address that is not https://HOST/PATH", unsafe)
 		}
 	}
-	if o.AuthURL == "" && o.DeviceURL == "" || o.TokenURL == "" {
+	if o.TokenURL == "" || o.AuthURL == "" && o.DeviceURL == "" && !o.Itself {
 		l.add(first.mark(), "oauth: it is not known where users connect", "write auth_url and token_url, as the provider's documentation has them")
 	}
 	p.OAuth = o
@@ -55,7 +64,7 @@ const unsafe = "secrets are sent there: only a server on this machine may be ask
 
 // first returns where the registration begins, nil if there is none.
 func (s *oauthShape) first() *spot {
-	for _, st := range []*standing{&s.ClientID.standing, &s.ClientSecret.standing, &s.Scopes.standing, &s.AuthURL.standing, &s.TokenURL.standing, &s.DeviceURL.standing, &s.RevokeURL.standing} {
+	for _, st := range []*standing{&s.ClientID.standing, &s.ClientSecret.standing, &s.Scopes.standing, &s.AuthURL.standing, &s.TokenURL.standing, &s.DeviceURL.standing, &s.RevokeURL.standing, &s.Grant.standing, &s.ClientAuth.standing, &s.KeepAlive.standing} {
 		if st.given() {
 			return &st.spot
 		}

@@ -195,7 +195,7 @@ func TestProviders(t *testing.T) {
 			`3:21: connector: "githb" is not known: did you mean github?`,
 			"4:3: the provider a is empty: write a value, or take it out",
 			"5:6: the provider b must be a mapping of keys to values, not a single value",
-			"6:3: the provider c has no connector: known: github, csv, sample, broken",
+			"6:3: the provider c has no connector: known: github, csv, sample, calendar, broken",
 			`9:5: the provider d has no key "schedul": did you mean schedule?`,
 			`10:17: on_missing: "drop" is not known: known: keep, mark`,
 			`11:18: max_missing: "0.305" is not in whole percents: write whole percents, such as 30%, or a part of 1, such as 0.3`,
@@ -211,7 +211,7 @@ func TestProviders(t *testing.T) {
 			"3:37: base_url: it is not http://HOST or https://HOST: write it such as https://api.example.com",
 			"4:34: base_url: it has a query or a fragment, which requests would not have: take it out"}},
 		{"synonyms", providers("  a: { type: github, cron: '@daily', tz: UTC, cronn: '@daily' }\n"), []string{
-			"3:3: the provider a has no connector: known: github, csv, sample, broken",
+			"3:3: the provider a has no connector: known: github, csv, sample, calendar, broken",
 			`3:8: the provider a has no key "type": did you mean connector?`,
 			`3:22: the provider a has no key "cron": did you mean schedule?`,
 			`3:38: the provider a has no key "tz": did you mean timezone?`,

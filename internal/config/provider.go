@@ -17,6 +17,7 @@ import (
 type provider struct {
 	*Provider
 	key    *yaml.Node
+	value  *yaml.Node
 	shape  providerShape
 	plan   plan
 	client *syncd.Client // for the check of options; it makes no requests
@@ -42,7 +43,7 @@ func (l *loader) oneProvider(name string, e entry) {
 	if !isName(name, "_-") {
 		l.add(e.key, fmt.Sprintf("the provider's name %q is not of 1 to 64 lower case letters, digits, - and _", clip(name)), "")
 	}
-	p := &provider{Provider: &Provider{Name: name}, key: e.key, shape: providerDefaults()}
+	p := &provider{Provider: &Provider{Name: name}, key: e.key, value: e.value, shape: providerDefaults()}
 	l.providers[name] = p
 	l.names = append(l.names, name)
 	at := spot{"the provider " + clip(name), e.key, e.value}
@@ -57,6 +58,8 @@ func (l *loader) oneProvider(name string, e entry) {
 	s := &p.shape
 	p.plan, p.Timing = l.timing(l.base, &s.timingShape)
 	l.oneOf(&s.OnMissing, "on_missing")
+	l.oneOf(&s.OnDisconnect, "on_disconnect")
+	p.PurgeLeft = s.OnDisconnect.Value == string(Purge)
 	p.OnMissing, p.MaxMissing, p.AllowEmpty = OnMissing(s.OnMissing.Value), s.MaxMissing.Value, s.AllowEmpty.Value
 	p.Rate, p.UserRate = l.rate(&s.Rate), l.rate(&s.UserRate)
 	p.Budget = l.budgetOver(l.budget, &s.Budget)

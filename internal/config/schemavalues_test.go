@@ -253,13 +253,19 @@ func TestSchemaPatterns(t *testing.T) {
 func TestSchemaWords(t *testing.T) {
 	for key, line := range map[string]string{
 		"catch_up": "catch_up: %s\n", "level": "log: { level: %s }\n", "format": "log: { format: %s }\n",
-		"on_missing": "%s",
+		"on_missing": "on_missing: %s", "on_disconnect": "on_disconnect: %s",
+		"grant":       "oauth: { client_id: a, grant: %s }",
+		"client_auth": "oauth: { client_id: a, client_auth: %s }",
 	} {
 		file := func(word string) string {
-			if key == "on_missing" {
-				return goodStore + "providers:\n  github: { connector: github, schedule: '@hourly', on_missing: " + word + " }\n" + goodSources
+			switch line := fmt.Sprintf(line, word); {
+			case strings.HasSuffix(line, "\n"):
+				return line + good
+			case strings.HasPrefix(line, "oauth"):
+				return goodStore + "providers:\n  cal: { connector: calendar, schedule: '@hourly', " + line + " }\nsources: []\n"
+			default:
+				return goodStore + "providers:\n  github: { connector: github, schedule: '@hourly', " + line + " }\n" + goodSources
 			}
-			return fmt.Sprintf(line, word) + good
 		}
 		_, known, _ := strings.Cut(strings.Join(parseErrors(t, file("xyzzyx"), nil), "\n"), ": known: ")
 		if got := strings.Split(known, ", "); !slices.Equal(got, words[key]) {
@@ -271,8 +277,8 @@ func TestSchemaWords(t *testing.T) {
 			}
 		}
 	}
-	if len(words) != 4 {
-		t.Errorf("got %d keys with words, want 4: test what is new", len(words))
+	if len(words) != 7 {
+		t.Errorf("got %d keys with words, want 7: test what is new", len(words))
 	}
 }
 
@@ -288,7 +294,7 @@ func FuzzSchema(f *testing.F) {
 		goodStore + "providers: { 2024: { connector: csv, schedule: '@daily', options: { path: 1.0, key: [1, no, 2026-01-31] }, rate: { requests: 1, per: 1s } } }\nsources: [{ user: .inf, provider: 2024 }]\n",
 		goodStore + goodProviders + "sources:\n- { user: 2026-01-31, provider: github@1, options: { repo: 1e3, since: 2026-01-31, lookback: 1d, enabled: off, labels: { 1: yes }, filter: { author: 0x1F }, columns: [{ name: ~x }] }, credentials: { token: 1 } }\n",
 	} {
-		if _, err := Parse("f", []byte(seed), fakes(), environment(map[string]string{"ONE": "1", "GITHUB_TOKEN": "t"})); err != nil {
+		if _, err := Parse("f", []byte(seed), fakes(), environment(map[string]string{"ONE": "1", "GITHUB_TOKEN": "t", "SYNCD_API_TOKEN": "an-application-of-ours"})); err != nil {
 			f.Fatalf("a seed is wrong: %v in\n%s", err, seed)
 		}
 		f.Add(seed)
@@ -301,7 +307,7 @@ func FuzzSchema(f *testing.F) {
 	}
 	connectors := fakes()
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := Parse("f", []byte(text), connectors, environment(map[string]string{"ONE": "1", "GITHUB_TOKEN": "t"})); err != nil {
+		if _, err := Parse("f", []byte(text), connectors, environment(map[string]string{"ONE": "1", "GITHUB_TOKEN": "t", "SYNCD_API_TOKEN": "an-application-of-ours"})); err != nil {
 			return
 		}
 		var v any

@@ -46,7 +46,7 @@ func (l *loader) oneSource(at *yaml.Node) {
 	if resolve(at).Kind != yaml.MappingNode {
 		return
 	}
-	out := &Source{User: s.User.Value}
+	out := &Source{User: s.User.Value, Declared: l.declared}
 	out.Line, out.Column = l.position(at)
 	l.user(at, &s.User)
 	p := l.providerOf(at, &s, out)
@@ -60,7 +60,7 @@ func (l *loader) oneSource(at *yaml.Node) {
 	if p.ok {
 		l.sourceOptions(at, p, &s, out)
 	}
-	if p.known {
+	if p.known && l.declared == "" {
 		out.Credentials = l.credentials(at, p, &s.Credentials)
 	}
 	l.cfg.Sources = append(l.cfg.Sources, out)
@@ -138,7 +138,9 @@ func (l *loader) sourceTiming(at *yaml.Node, p *provider, s *sourceShape) *Timin
 		_, timing = l.timing(p.plan, t)
 	}
 	lacks := !t.Schedule.given() && !p.shape.Schedule.given()
-	if lacks && !p.reported {
+	if lacks && l.declared != "" {
+		l.add(at, "neither the provider "+clip(p.Name)+" nor the source has a schedule", `give one such as "*/15 * * * *"`)
+	} else if lacks && !p.reported {
 		p.reported = true
 		line, _ := l.position(at)
 		l.add(p.key, fmt.Sprintf("the provider %s has no schedule, and its source in line %d has none either", clip(p.Name), line),
@@ -150,7 +152,7 @@ func (l *loader) sourceTiming(at *yaml.Node, p *provider, s *sourceShape) *Timin
 func (l *loader) sourceOptions(at *yaml.Node, p *provider, s *sourceShape, out *Source) {
 	decoded := p.decoded
 	if s.Options.given() {
-		if !s.Options.good {
+		if !s.Options.good || !l.declaredOptions(p, s) {
 			return
 		}
 		var ok bool

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/syncdhq/syncd"
 )
@@ -160,7 +161,7 @@ sources:
 	}
 	got := *cfg
 	got.Providers, got.Sources = nil, nil
-	if diff := cmp.Diff(want, &got); diff != "" {
+	if diff := cmp.Diff(want, &got, cmpopts.IgnoreUnexported(Config{})); diff != "" {
 		t.Errorf("Config (-want +got)\n%s", diff)
 	}
 	a := *cfg.Providers["a"]

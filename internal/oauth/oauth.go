@@ -7,6 +7,8 @@ package oauth
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -26,6 +28,7 @@ type App struct {
 	Scopes       []string
 	InHeader     bool              // the client authenticates by HTTP basic, not in the body
 	Params       map[string]string // more parameters for AuthURL: access_type=offline
+	Itself       bool              // tokens are the application's own (RFC 6749, section 4.4): no user consents
 }
 
 // A Token is what a server granted.
@@ -71,6 +74,34 @@ func (e *Refusal) Error() string {
 		s += ": " + e.Detail
 	}
 	return s
+}
+
+// Unsure reports whether the server may have granted something all the same:
+// where a refresh token can be used once, it may be used up.
+func (e *Refusal) Unsure() bool {
+	return e.Status == 0 || e.Status/100 == 2 && e.Code == "" || e.Status >= 500
+}
+
+// Missing returns the scopes of want that are not in got. A server that names no
+// scopes grants what was asked for (RFC 6749, section 5.1).
+func Missing(want, got string) []string {
+	if strings.TrimSpace(got) == "" {
+		return nil
+	}
+	has := scopes(got)
+	var out []string
+	for _, s := range scopes(want) {
+		if !slices.Contains(has, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// scopes splits a list of scopes: at spaces, and at commas as GitHub, Slack and
+// Strava write them.
+func scopes(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' })
 }
 
 func (a App) config() *oauth2.Config {

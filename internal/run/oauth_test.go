@@ -84,7 +84,7 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 // stream returns the list as a daemon reads it, by the connector rest.
 func (g *guarded) stream(t *testing.T, b *account.Book) syncd.Stream {
 	t.Helper()
-	session := b.Session(alice, &oauth.Client{Base: g, App: oauth.App{ClientID: "app", TokenURL: "https://auth.test/token"}}, "here")
+	session := b.Session(alice, &oauth.Client{Base: g, App: oauth.App{ClientID: "app", TokenURL: "https://auth.test/token"}}, account.Terms{Bound: "here"})
 	stack, err := transport.New(transport.Config{Base: g, Auth: syncd.Auth{Scheme: syncd.OAuth2}, Tokens: session})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func connected(t *testing.T, r *rig) []*account.Book {
 		t.Fatal(err)
 	}
 	token := oauth.Token{Access: vault.NewSecret("A1"), Refresh: vault.NewSecret("R1"), Expires: time.Now().Add(-time.Minute)}
-	if err := books[0].Save(t.Context(), alice, token, "", "here"); err != nil {
+	if err := books[0].Save(t.Context(), alice, account.Connection{Token: token}, account.Terms{Bound: "here"}); err != nil {
 		t.Fatal(err)
 	}
 	return books

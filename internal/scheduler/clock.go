@@ -53,7 +53,7 @@ func (s *Scheduler) rewind(ctx context.Context, now time.Time) error {
 			return err
 		}
 		for _, src := range sources {
-			entry, ok := s.Table.Entry(src.Key)
+			entry, ok := s.Table.Entry(src.Key, src.Declared)
 			if !ok {
 				continue
 			}

@@ -20,10 +20,11 @@ type Entry struct {
 	Run func(ctx context.Context, task Task, stop <-chan struct{}) Result
 }
 
-// A Table finds the entry of a source. It is asked at each claim, so that a
-// reload takes effect with the next run.
+// A Table finds the entry of a source, which was added at run time if it is
+// declared. It is asked at each claim, so that a reload takes effect with the
+// next run.
 type Table interface {
-	Entry(key store.Key) (Entry, bool)
+	Entry(key store.Key, declared string) (Entry, bool)
 }
 
 // A Task is a run to be done.
@@ -142,7 +143,7 @@ func oneFree(ctx context.Context, free chan struct{}) bool {
 
 // run does what one claim leads to.
 func (s *Scheduler) run(ctx context.Context, stop <-chan struct{}, c store.Claim, started, taken time.Time) {
-	entry, ok := s.Table.Entry(c.Key)
+	entry, ok := s.Table.Entry(c.Key, c.Declared)
 	if !ok {
 		// Another daemon's configuration may have it, or a reload is under way.
 		s.putBack(ctx, c, c.NextAt, c.Now.Add(time.Minute))

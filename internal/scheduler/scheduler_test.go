@@ -19,7 +19,7 @@ import (
 // everything is a table in which every source has the same entry.
 type everything Entry
 
-func (e everything) Entry(store.Key) (Entry, bool) { return Entry(e), true }
+func (e everything) Entry(store.Key, string) (Entry, bool) { return Entry(e), true }
 
 // A witness sees runs begin and end, and complains where two of one source overlap.
 type witness struct {
@@ -330,7 +330,7 @@ func TestAnUnknownSourceIsLeftAlone(t *testing.T) {
 
 type nothing struct{}
 
-func (nothing) Entry(store.Key) (Entry, bool) { return Entry{}, false }
+func (nothing) Entry(store.Key, string) (Entry, bool) { return Entry{}, false }
 
 // The database's clock is set back by an hour: interval schedules go on within
 // one interval, and no slot of a cron schedule is run twice.

@@ -26,8 +26,9 @@ type Catalog interface {
 // A SourceFilter selects sources; zero fields select all.
 type SourceFilter struct {
 	User, Provider string
-	After          Key // sort after this one: for paging
-	Limit          int // 0 is no limit
+	Declared       bool // only those that were added at run time
+	After          Key  // sort after this one: for paging
+	Limit          int  // 0 is no limit
 }
 
 // A Source is a row of `sources`.

@@ -23,8 +23,9 @@ type Credentials interface {
 	HoldCredential(ctx context.Context, key Key, owner string, ttl time.Duration) (c Credential, held bool, err error)
 
 	// FreeCredential takes out owner's note, where the provider was not asked
-	// or refused. A note that is another's is left.
-	FreeCredential(ctx context.Context, key Key, owner string) error
+	// or refused. Where an answer of it may have been lost the note stays, but
+	// keeps nobody waiting. A note that is another's is left.
+	FreeCredential(ctx context.Context, key Key, owner string, lost bool) error
 
 	// DropCredential deletes a source's credential. None is nothing to it.
 	DropCredential(ctx context.Context, key Key) error

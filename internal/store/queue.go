@@ -79,6 +79,11 @@ type Queue interface {
 	// Reschedule sets next_at and due_at of a source that nobody runs.
 	Reschedule(ctx context.Context, key Key, nextAt, dueAt time.Time) error
 
+	// Purge deletes what a source has read (records, changes, rejects and
+	// cursors) in bounded steps, and leaves the source. One that is being run is
+	// a *LeasedError.
+	Purge(ctx context.Context, key Key) error
+
 	// Remove deletes a source with its cursors, rejects and credential; with purge, its
 	// records, changes and runs as well, in bounded steps. A source that is
 	// being run is a *LeasedError.

@@ -10,7 +10,7 @@ import (
 
 func TestHandler(t *testing.T) {
 	var trouble error
-	h := Handler(func(context.Context) error { return trouble })
+	h := Handler(func(context.Context) error { return trouble }, nil)
 	tests := []struct {
 		method, path string
 		trouble      error

@@ -25,7 +25,7 @@ func (s *Store) Sources(ctx context.Context, f store.SourceFilter) ([]store.Sour
 	}
 	var out []store.Source
 	for key, src := range s.sources {
-		if f.User != "" && f.User != key.User || f.Provider != "" && f.Provider != key.Provider || compareKeys(key, f.After) <= 0 {
+		if f.User != "" && f.User != key.User || f.Provider != "" && f.Provider != key.Provider || f.Declared && src.declared == "" || compareKeys(key, f.After) <= 0 {
 			continue
 		}
 		row := store.Source{

@@ -79,14 +79,16 @@ func (s *Store) HoldCredential(ctx context.Context, key store.Key, owner string,
 }
 
 // FreeCredential implements store.Credentials.
-func (s *Store) FreeCredential(ctx context.Context, key store.Key, owner string) error {
+func (s *Store) FreeCredential(ctx context.Context, key store.Key, owner string, lost bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c, ok := s.credentials[key]; ok && c.Refresher == owner {
-		c.Refresher, c.RefresherUntil = "", time.Time{}
+		if c.RefresherUntil = s.now(); !lost {
+			c.Refresher, c.RefresherUntil = "", time.Time{}
+		}
 		s.credentials[key] = c
 	}
 	return nil

@@ -101,9 +101,10 @@ func (s *Store) HoldCredential(ctx context.Context, key store.Key, owner string,
 }
 
 // FreeCredential implements store.Credentials.
-func (s *Store) FreeCredential(ctx context.Context, key store.Key, owner string) error {
+func (s *Store) FreeCredential(ctx context.Context, key store.Key, owner string, lost bool) error {
 	_, err := s.exec(ctx, "free the credential of "+key.String(),
-		"UPDATE credentials SET refresher = '', refresher_until = NULL WHERE "+ofSource+" AND refresher = $3", key.User, key.Provider, owner)
+		"UPDATE credentials SET refresher = CASE WHEN $4 THEN refresher ELSE '' END, refresher_until = CASE WHEN $4 THEN clock_timestamp() END WHERE "+
+			ofSource+" AND refresher = $3", key.User, key.Provider, owner, lost)
 	return err
 }
 

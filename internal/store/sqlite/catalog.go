@@ -52,6 +52,9 @@ func (s *Store) Sources(ctx context.Context, f store.SourceFilter) ([]store.Sour
 	var where filter
 	where.equal("s.user_id", f.User)
 	where.equal("s.provider", f.Provider)
+	if f.Declared {
+		where.add("s.declared <> ''")
+	}
 	if f.After != (store.Key{}) {
 		where.add("(s.user_id, s.provider) > (?, ?)", f.After.User, f.After.Provider)
 	}

@@ -83,9 +83,10 @@ func (s *Store) HoldCredential(ctx context.Context, key store.Key, owner string,
 }
 
 // FreeCredential implements store.Credentials.
-func (s *Store) FreeCredential(ctx context.Context, key store.Key, owner string) error {
+func (s *Store) FreeCredential(ctx context.Context, key store.Key, owner string, lost bool) error {
 	return s.transact(ctx, func(ctx context.Context, w *writer) error {
-		_, err := w.exec(ctx, "UPDATE credentials SET refresher = '', refresher_until = NULL WHERE "+ofSource+" AND refresher = ?", key.User, key.Provider, owner)
+		_, err := w.exec(ctx, "UPDATE credentials SET refresher = CASE WHEN ? THEN refresher ELSE '' END, refresher_until = CASE WHEN ? THEN ? END WHERE "+
+			ofSource+" AND refresher = ?", lost, lost, s.now(), key.User, key.Provider, owner)
 		return fail(err, "free the credential of %s", key)
 	})
 }

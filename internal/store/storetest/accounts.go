@@ -16,6 +16,7 @@ var accountCases = []testCase{
 	{"a memo is written by whoever read it last", memoVersions},
 	{"of many that would write the first memo, one does", memoRace},
 	{"a memo that has expired is as good as gone", memoExpired},
+	{"a purge leaves the source, and nothing that it read", purged},
 	{"what can't be kept of events and memos is refused", accountsRefused},
 }
 
@@ -186,6 +187,36 @@ func memoExpired(e *env) {
 	e.same("swept", n, int64(1))
 	_, err = e.s.Memo(e.ctx, "answer", "kept")
 	e.ok(err)
+}
+
+func purged(e *env) {
+	bob := store.Key{User: "bob", Provider: "github"}
+	e.apply(alice, bob)
+	e.fill(alice, 7)
+	e.fill(bob, 3)
+	e.keep(sealed(alice, "kept"))
+	lease := e.acquire(alice)
+	err := e.s.Purge(e.ctx, alice)
+	if _, ok := errors.AsType[*store.LeasedError](err); !ok {
+		e.Errorf("while it is run: %v", err)
+	}
+	e.ok(e.s.Release(e.ctx, lease))
+	e.is("no source", e.s.Purge(e.ctx, store.Key{User: "carol", Provider: "github"}), store.ErrNotFound)
+	for range 2 {
+		e.ok(e.s.Purge(e.ctx, alice))
+		e.same("records", len(e.Records(e.T, alice)), 0)
+		e.same("changes", len(e.Changes(e.T, alice)), 0)
+		cursors, err := e.s.Cursors(e.ctx, alice)
+		e.ok(err)
+		e.same("cursors", len(cursors), 0)
+		rejects, err := e.s.Rejects(e.ctx, store.RejectFilter{User: "alice", Resolved: true})
+		e.ok(err)
+		e.same("rejects", len(rejects), 0)
+	}
+	e.same("it is free", e.source(alice).Owner, "")
+	_, err = e.s.Credential(e.ctx, alice)
+	e.ok(err)
+	e.same("bob's records", len(e.Records(e.T, bob)), 3)
 }
 
 func accountsRefused(e *env) {

@@ -1,0 +1,33 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/syncdhq/syncd/internal/store"
+)
+
+// purgeLease is for how long a purge keeps runs off.
+const purgeLease = time.Hour
+
+// Purge implements store.Queue. The cursors go first: one that is cut leaves a
+// source that reads everything anew.
+func (s *Store) Purge(ctx context.Context, key store.Key) error {
+	claim, err := s.Acquire(ctx, key, "purge", purgeLease)
+	if err != nil {
+		return err
+	}
+	for _, table := range []string{"cursors", "rejects"} {
+		if err == nil {
+			_, err = s.exec(ctx, "purge "+table+" of source "+key.String(), "DELETE FROM "+table+" WHERE "+ofSource, key.User, key.Provider)
+		}
+	}
+	if err == nil {
+		_, err = s.purgeTable(ctx, "records", "external_id", key)
+	}
+	if err == nil {
+		_, err = s.purgeOutbox(ctx, key)
+	}
+	return errors.Join(err, s.Release(context.WithoutCancel(ctx), claim.Lease))
+}
