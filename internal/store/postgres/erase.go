@@ -29,7 +29,7 @@ func (s *Store) Erase(ctx context.Context, user string) ([]store.Trace, error) {
 		}
 	}
 	if err == nil {
-		err = s.purgeChanges(ctx, "user_id = $1", removed, user)
+		err = s.purgeChanges(ctx, "user_id = $1 AND "+noSource, removed, user)
 	}
 	return removed.Traces(), err
 }
@@ -41,11 +41,11 @@ func (s *Store) eraseSource(ctx context.Context, key store.Key, removed store.Ta
 		return err
 	}
 	for _, table := range []string{"cursors", "credentials", "rejects", "events"} {
-		if err := s.purgeFew(ctx, table, key, removed); err != nil {
+		if err := s.purgeFew(ctx, table, noSource, key, removed); err != nil {
 			return err
 		}
 	}
-	return s.purge(ctx, key, removed)
+	return s.purgeLeft(ctx, key, removed)
 }
 
 func (s *Store) eraseMemos(ctx context.Context, user string, removed store.Tally) error {

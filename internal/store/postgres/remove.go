@@ -20,9 +20,9 @@ func (s *Store) Remove(ctx context.Context, key store.Key, purge bool) error {
 	if gone := errors.Is(err, store.ErrNotFound); err != nil && (!gone || !purge) || !purge {
 		return err
 	}
-	err = s.purge(ctx, key, removed)
+	err = s.purgeLeft(ctx, key, removed)
 	if err == nil {
-		err = s.purgeChanges(ctx, ofSource, removed, key.User, key.Provider)
+		err = s.purgeChanges(ctx, ofSource+" AND "+noSource, removed, key.User, key.Provider)
 	}
 	if err == nil && removed.Rows() == 0 {
 		return fail(store.ErrNotFound, "remove source %s", key)
@@ -74,13 +74,14 @@ const (
 	purgeChanges = 50_000
 )
 
-// noSource keeps a purge from what a source has that was added again meanwhile.
-const noSource = "NOT EXISTS (SELECT FROM sources WHERE " + ofSource + ")"
+// noSource keeps a purge from the rows (of t) of a source that was added again
+// meanwhile.
+const noSource = "NOT EXISTS (SELECT FROM sources s WHERE s.user_id = t.user_id AND s.provider = t.provider)"
 
-// purge deletes the records and runs that a source has left.
-func (s *Store) purge(ctx context.Context, key store.Key, removed store.Tally) error {
+// purgeLeft deletes the records and runs that a source has left.
+func (s *Store) purgeLeft(ctx context.Context, key store.Key, removed store.Tally) error {
 	for _, table := range [][2]string{{"records", "external_id"}, {"runs", "id"}} {
-		if err := s.purgeTable(ctx, table[0], table[1], key, removed); err != nil {
+		if err := s.purgeTable(ctx, table[0], table[1], noSource, key, removed); err != nil {
 			return err
 		}
 	}
@@ -90,13 +91,13 @@ func (s *Store) purge(ctx context.Context, key store.Key, removed store.Tally) e
 // purgeTable deletes the rows of a source in the order of a column that has an
 // index with the source's, and starts each step where the last one ended: what
 // is deleted stays in the index for a while and would be read again and again.
-func (s *Store) purgeTable(ctx context.Context, table, column string, key store.Key, removed store.Tally) error {
+func (s *Store) purgeTable(ctx context.Context, table, column, guard string, key store.Key, removed store.Tally) error {
 	sql := fmt.Sprintf(`WITH step AS MATERIALIZED (
 	SELECT ctid AS at, %[2]s AS id FROM %[1]s WHERE %[3]s AND %[2]s > $3 ORDER BY %[2]s LIMIT %[4]d
 ), gone AS (
-	DELETE FROM %[1]s WHERE ctid = ANY (ARRAY(SELECT at FROM step)) AND %[3]s AND %[5]s RETURNING 1
+	DELETE FROM %[1]s t WHERE ctid = ANY (ARRAY(SELECT at FROM step)) AND %[3]s AND %[5]s RETURNING 1
 )
-SELECT (SELECT count(*) FROM gone), COALESCE((SELECT max(id) FROM step), '')`, table, column, ofSource, purgeRows, noSource)
+SELECT (SELECT count(*) FROM gone), COALESCE((SELECT max(id) FROM step), '')`, table, column, ofSource, purgeRows, guard)
 	for after := ""; ; {
 		var n int64
 		var last string
@@ -110,8 +111,8 @@ SELECT (SELECT count(*) FROM gone), COALESCE((SELECT max(id) FROM step), '')`, t
 }
 
 // purgeFew is purgeTable for tables in which a source has few rows.
-func (s *Store) purgeFew(ctx context.Context, table string, key store.Key, removed store.Tally) error {
-	sql := fmt.Sprintf("DELETE FROM %[1]s WHERE ctid = ANY (ARRAY(SELECT ctid FROM %[1]s WHERE %[2]s LIMIT %[3]d)) AND %[2]s AND %[4]s", table, ofSource, purgeRows, noSource)
+func (s *Store) purgeFew(ctx context.Context, table, guard string, key store.Key, removed store.Tally) error {
+	sql := fmt.Sprintf("DELETE FROM %[1]s t WHERE ctid = ANY (ARRAY(SELECT ctid FROM %[1]s WHERE %[2]s LIMIT %[3]d)) AND %[2]s AND %[4]s", table, ofSource, purgeRows, guard)
 	for {
 		n, err := s.exec(ctx, fmt.Sprintf("purge %s of source %s", table, key), sql, key.User, key.Provider)
 		if err != nil || n == 0 {
@@ -121,14 +122,13 @@ func (s *Store) purgeFew(ctx context.Context, table string, key store.Key, remov
 	}
 }
 
-// purgeChanges deletes the changes of one or more sources that are no more.
+// purgeChanges deletes the changes (t) that match, in steps over the outbox.
 func (s *Store) purgeChanges(ctx context.Context, where string, removed store.Tally, args ...any) error {
 	first, last, err := s.outbox(ctx)
+	sql := fmt.Sprintf("DELETE FROM changes t WHERE %s AND seq >= $%d AND seq < $%d RETURNING provider", where, len(args)+1, len(args)+2)
 	for ; err == nil && first <= last; first += purgeChanges {
 		var gone []string
-		gone, err = rows(ctx, s, "purge changes", fmt.Sprintf(`DELETE FROM changes c WHERE %s AND seq >= $%d AND seq < $%d
-			AND NOT EXISTS (SELECT FROM sources s WHERE s.user_id = c.user_id AND s.provider = c.provider) RETURNING provider`, where, len(args)+1, len(args)+2),
-			append(args[:len(args):len(args)], first, first+purgeChanges), pgx.RowTo[string])
+		gone, err = rows(ctx, s, "purge changes", sql, append(args[:len(args):len(args)], first, first+purgeChanges), pgx.RowTo[string])
 		for _, provider := range gone {
 			removed.Add(provider, "changes", 1)
 		}
