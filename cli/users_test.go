@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +87,41 @@ func TestErase(t *testing.T) {
 
 	contains(t, w.run(exitDone, "users", "erase", "carol", "--yes", "--rewrite=false"), "nothing is left of carol in sqlite:", "PROVIDER", "shop", "sources", "1",
 		"Not removed", "the free room in", "VACUUM")
+}
+
+// A cut is a store whose erasure is cut.
+type cut struct{ store.Store }
+
+func (c cut) Erase(context.Context, string) ([]store.Trace, error) {
+	return []store.Trace{{Provider: "desk", Table: "records", Rows: 3}}, errors.New("cut")
+}
+
+// late is a store in which a row comes while a user is erased.
+type late struct{ store.Store }
+
+func (l late) Erase(ctx context.Context, user string) ([]store.Trace, error) {
+	removed, err := l.Store.Erase(ctx, user)
+	return removed, errors.Join(err, l.Tell(ctx, store.Event{Key: store.Key{User: user, Provider: "desk"}, Kind: store.EventNeedsReauth}))
+}
+
+// What was removed before an erasure was cut is in its receipt, and nobody is
+// said to be gone of whom there is a row.
+func TestEraseCut(t *testing.T) {
+	w := filledWorld(t)
+	a := &app{Streams: Streams{Err: io.Discard}}
+	for want, s := range map[string]store.Store{"cut": cut{w.store}, "1 row about bob came in the meantime": late{w.store}} {
+		r := &receipt{User: "bob"}
+		err := a.erase(t.Context(), w.cfg, s, eraseRequest{user: "bob"}, r)
+		if err == nil || err.Error() != want || len(r.Removed) == 0 || r.Complete {
+			t.Errorf("got %v, %+v, want %s", err, r, want)
+		}
+		r.Error = err.Error()
+		var out strings.Builder
+		r.print(&out)
+		contains(t, out.String(), "bob is not erased whole: "+want, "desk", "backups")
+	}
+	r := &receipt{User: "bob"}
+	w.must(a.erase(t.Context(), w.cfg, w.store, eraseRequest{user: "bob"}, r))
 }
 
 // What is being run is left to its end, and begins no other run.

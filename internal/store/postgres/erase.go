@@ -64,6 +64,7 @@ func (s *Store) eraseMemos(ctx context.Context, user string, removed store.Tally
 func (s *Store) Scrub(ctx context.Context, rewrite bool) ([]string, error) {
 	return []string{
 		"the tables' files, where the bytes of deleted rows stay until VACUUM frees them and others are written over them; VACUUM FULL writes a table anew at once, and locks it meanwhile",
+		"the planner's statistics (pg_statistic), which hold common values of columns until the next ANALYZE",
 		"the write-ahead log, its archives, replicas and subscribers of logical replication",
 	}, ctx.Err()
 }
