@@ -54,7 +54,8 @@ var house = map[string]row{
 	"internal/schedule":  {theirs: []string{"github.com/robfig/cron/v3"}},
 	"internal/scheduler": {ours: []string{"internal/schedule", "internal/store"}, theirs: []string{"github.com/google/uuid"}}, // knows no connector
 
-	"internal/recording": {ours: []string{kit, "internal/origin"}},
+	"internal/outfile":   {},
+	"internal/recording": {ours: []string{kit, "internal/origin", "internal/outfile"}},
 
 	"internal/store":           {ours: []string{kit, rawjson, "internal/cursor"}},
 	"internal/store/limits":    {ours: []string{rawjson, "internal/store"}}, // what every store refuses

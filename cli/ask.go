@@ -50,3 +50,21 @@ func (a *app) ask(in *bufio.Reader, what string, secret bool) (string, error) {
 	}
 	return strings.TrimSpace(line), err
 }
+
+// sure asks whether something is to be deleted. Where nobody can answer, the
+// error says how to say so beforehand.
+func (a *app) sure(what string) error {
+	if !isTerminal(a.In) {
+		return usageError{fmt.Errorf("this would delete %s, for good: say --yes if that is meant", what)}
+	}
+	fmt.Fprintf(a.Err, "Delete %s, for good? [y/N] ", what)
+	answer, err := bufio.NewReader(a.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was deleted")
+}

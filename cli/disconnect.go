@@ -70,7 +70,7 @@ func (f *fleet) disconnect(ctx context.Context, src *config.Source, purge bool) 
 	}
 	said = "it was not connected"
 	if dropped.Had {
-		said = f.revoke(ctx, src.Of, dropped)
+		said, _ = f.revoke(ctx, src.Of, dropped)
 		if err := f.store.Tell(ctx, store.Event{Key: key, Kind: store.EventDisconnected, Detail: said}); err != nil {
 			return said, err
 		}
@@ -85,22 +85,23 @@ func (f *fleet) disconnect(ctx context.Context, src *config.Source, purge bool) 
 	return said + "; its records are deleted", f.store.SetAccount(ctx, key, "")
 }
 
-// revoke tells the provider that tokens are no longer wanted, and says how that went.
-func (f *fleet) revoke(ctx context.Context, p *config.Provider, dropped account.Dropped) string {
+// revoke tells the provider that tokens are no longer wanted. It says how that
+// went, and whether the provider took them back.
+func (f *fleet) revoke(ctx context.Context, p *config.Provider, dropped account.Dropped) (said string, revoked bool) {
 	wanted := dropped.Token.Refresh
 	if wanted.IsZero() {
 		wanted = dropped.Token.Access
 	}
 	switch {
 	case dropped.Elsewhere:
-		return "its tokens are deleted; they were granted for another server or application than the configuration names now: the user can withdraw access there"
+		return "its tokens are deleted; they were granted for another server or application than the configuration names now: the user can withdraw access there", false
 	case wanted.IsZero():
-		return "its key is deleted; the user can withdraw it at the provider"
+		return "its key is deleted; the user can withdraw it at the provider", false
 	case p.OAuth == nil || p.OAuth.RevokeURL == "":
-		return "its tokens are deleted; the provider can't be told: the user can withdraw access there"
+		return "its tokens are deleted; the provider can't be told: the user can withdraw access there", false
 	}
 	if err := f.authorizer(p, "").Revoke(ctx, wanted); err != nil {
-		return fmt.Sprintf("its tokens are deleted; the provider did not take them back (%v): the user can withdraw access there", err)
+		return fmt.Sprintf("its tokens are deleted; the provider did not take them back (%v): the user can withdraw access there", err), false
 	}
-	return "its tokens are deleted, and the provider was told"
+	return "its tokens are deleted, and the provider was told", true
 }

@@ -29,6 +29,7 @@ func TestTerminalsObeyNoData(t *testing.T) {
 	_, err := w.store.Pause(t.Context(), bob, stored)
 	w.must(err)
 	reject := fmt.Sprint(w.rejects()[0].ID)
+	w.must(w.store.Add(t.Context(), store.Spec{Key: store.Key{User: stored, Provider: "shop"}, Connector: "sample", Schedule: "@daily", Declared: "{}"}))
 
 	for _, args := range [][]string{
 		{"status"}, {"sources", "list"}, {"sources", "resume", "bob", "desk"}, {"next"}, {"next", "bob", "desk"},
@@ -37,6 +38,8 @@ func TestTerminalsObeyNoData(t *testing.T) {
 		{"status", hostile}, {"sources", "pause", hostile, "x"}, {"runs", "show", hostile}, {"rejects", "show", hostile}, {"connectors", "show", hostile},
 		{"runs", "list", "--state", hostile}, {"next", "--schedule", hostile}, {"next", "--schedule", "@daily", "--timezone", hostile}, {"next", "--from", hostile},
 		{"sources", "remove", hostile, "x"}, {"sources", "pause", "bob", "desk", "--reason", hostile}, {hostile}, {"status", "--" + hostile},
+		{"users", "list"}, {"users", "list", "-o", "json"}, {"users", "export", stored}, {"users", "export", hostile}, {"users", "export", stored, "--file", hostile}, {"__complete", "users", "erase", ""},
+		{"users", "erase", hostile}, {"users", "erase", stored}, {"users", "erase", stored, "--yes"}, {"users", "erase", stored, "--yes"},
 	} {
 		out, errs, _ := w.try(args...)
 		if args[0] == "__complete" {

@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -271,8 +268,7 @@ func (f *fleet) giveBack(ctx context.Context, key store.Key) string {
 	return fmt.Sprintf("its credential is deleted, and was not given back (%v): the user can withdraw access at the provider; ", err)
 }
 
-// confirmPurge asks whether the records are to be deleted. Where nobody can
-// answer it says how to say so beforehand.
+// confirmPurge asks whether the records are to be deleted.
 func (a *app) confirmPurge(ctx context.Context, s store.Catalog, key store.Key) error {
 	counts, err := s.Count(ctx, key)
 	if err != nil {
@@ -285,18 +281,5 @@ func (a *app) confirmPurge(ctx context.Context, s store.Catalog, key store.Key) 
 	if n == 0 {
 		return nil
 	}
-	what := fmt.Sprintf("%s of %s", count(n, "record"), oneLine(key.String()))
-	if !isTerminal(a.In) {
-		return usageError{fmt.Errorf("this would delete %s, for good: say --yes if that is meant", what)}
-	}
-	fmt.Fprintf(a.Err, "Delete %s, for good? [y/N] ", what)
-	answer, err := bufio.NewReader(a.In).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	}
-	return errors.New("nothing was deleted")
+	return a.sure(fmt.Sprintf("%s of %s", count(n, "record"), oneLine(key.String())))
 }

@@ -1,107 +1,12 @@
 package recording
 
-import (
-	"bufio"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"runtime"
-)
+import "github.com/syncdhq/syncd/internal/outfile"
 
-// A File is where a recording will be. Until then there is a temporary file
-// beside it, so that a folder that cannot be written, or a full disk, is found
-// before anything is asked of a provider.
-type File struct {
-	name    string
-	replace bool
-	temp    *os.File
-}
+// A File is where a recording will be.
+type File = outfile.File
 
-// reserve is how much room there must be at first: not for the recording, whose
-// size nobody knows, but a disk that is full has none for this.
-const reserve = 64 << 10
-
-// Create makes room for a file. One that is there already is an error
+// Create makes room for a recording. A file that is there already is an error
 // (fs.ErrExist) unless it may be replaced.
 func Create(name string, replace bool) (*File, error) {
-	switch info, err := os.Lstat(name); {
-	case err == nil && !info.Mode().IsRegular():
-		return nil, fmt.Errorf("record %s: it is there already and no file", name)
-	case err == nil && !replace:
-		return nil, fmt.Errorf("record %s: %w", name, fs.ErrExist)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("record: %w", err)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp") // of mode 0600
-	if err != nil {
-		return nil, fmt.Errorf("record %s: %w", name, err)
-	}
-	f := &File{name, replace, temp}
-	_, err = temp.Write(make([]byte, reserve))
-	err = errors.Join(err, temp.Sync(), temp.Truncate(0))
-	if err == nil {
-		_, err = temp.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		f.Drop()
-		return nil, fmt.Errorf("record %s: %w", name, err)
-	}
-	return f, nil
-}
-
-// Write has fill write the file and puts it in its place: all of it, or
-// nothing. Either way, f is used up.
-func (f *File) Write(fill func(io.Writer) error) error {
-	defer f.Drop()
-	w := bufio.NewWriterSize(f.temp, 1<<16)
-	if err := fill(w); err != nil {
-		return fmt.Errorf("record %s: nothing was written: %w", f.name, err)
-	}
-	if err := errors.Join(w.Flush(), f.temp.Sync()); err != nil {
-		return fmt.Errorf("record %s: %w", f.name, err)
-	}
-	if err := f.temp.Close(); err != nil {
-		return fmt.Errorf("record %s: %w", f.name, err)
-	}
-	if err := f.place(); err != nil {
-		return fmt.Errorf("record %s: %w", f.name, err)
-	}
-	return syncFolder(filepath.Dir(f.name))
-}
-
-// place moves the temporary file. What came there meanwhile is not overwritten,
-// where the file system has links; elsewhere it is looked for once more.
-func (f *File) place() error {
-	if !f.replace {
-		err := os.Link(f.temp.Name(), f.name)
-		if err == nil || errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		if _, err := os.Lstat(f.name); err == nil {
-			return fs.ErrExist
-		}
-	}
-	return os.Rename(f.temp.Name(), f.name)
-}
-
-// Drop removes what there is of a file that was not written. It may be called
-// at any time.
-func (f *File) Drop() {
-	f.temp.Close()
-	os.Remove(f.temp.Name())
-}
-
-// syncFolder makes the name as durable as the file; Windows has no way to.
-func syncFolder(name string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return outfile.Create("record", name, replace)
 }

@@ -75,6 +75,7 @@ type Store interface {
 	Credentials
 	Events
 	Memos
+	Users
 
 	// Migrate brings the schema up to date and returns the migrations that it
 	// applied, in order. Any number of daemons may call it at once. A schema

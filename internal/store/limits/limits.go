@@ -25,9 +25,12 @@ const (
 	MaxExternalID = 1200
 )
 
+// User reports, as a *store.DataError, why nobody can have this id.
+func User(id string) error { return text("user", id, 1, MaxUser) }
+
 // Key reports, as a *store.DataError, why a source can't have this key.
 func Key(k store.Key) error {
-	if err := text("user", k.User, 1, MaxUser); err != nil {
+	if err := User(k.User); err != nil {
 		return err
 	}
 	return text("provider", k.Provider, 1, MaxProvider)

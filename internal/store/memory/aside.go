@@ -55,7 +55,8 @@ func (t *tx) Change(ctx context.Context, changes []store.Change) error {
 	return t.write(ctx, func() error {
 		n := len(t.s.changes)
 		for _, c := range changes {
-			t.s.changes = append(t.s.changes, change{t.key, c})
+			t.s.lastChange++ // as a sequence: not taken back
+			t.s.changes = append(t.s.changes, change{t.key, c, t.s.lastChange, t.now})
 		}
 		t.journal = append(t.journal, func() { t.s.changes = t.s.changes[:n] })
 		return nil

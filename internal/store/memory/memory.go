@@ -30,6 +30,7 @@ type Store struct {
 	runs       map[string]*store.Run
 	ticks      map[tickKey]string // id of the run
 	changes    []change
+	lastChange int64
 
 	credentials map[store.Key]store.Credential
 	events      []store.Event
@@ -77,6 +78,8 @@ type tickKey struct {
 type change struct {
 	key store.Key
 	store.Change
+	seq int64
+	at  time.Time
 }
 
 // New returns an empty store whose database clock is clock, time.Now if nil.

@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"maps"
-	"slices"
 
 	"github.com/syncdhq/syncd/internal/store"
 )
@@ -22,6 +21,6 @@ func (s *Store) Purge(ctx context.Context, key store.Key) error {
 	delete(s.records, key)
 	maps.DeleteFunc(s.rejects, func(_ int64, r *store.Reject) bool { return r.Key == key })
 	maps.DeleteFunc(s.rejectIDs, func(k rejectKey, _ int64) bool { return k.key == key })
-	s.changes = slices.DeleteFunc(s.changes, func(c change) bool { return c.key == key })
+	s.removeChanges(func(of store.Key) bool { return of == key }, store.Tally{})
 	return nil
 }

@@ -179,18 +179,50 @@ func (s *Store) Remove(ctx context.Context, key store.Key, purge bool) error {
 	if _, err := s.idle(key); err != nil && (s.sources[key] != nil || !purge || !s.hasLeft(key)) {
 		return err
 	}
+	removed := store.Tally{}
+	s.remove(key, purge, removed)
+	if purge {
+		s.removeChanges(func(of store.Key) bool { return of == key }, removed)
+	}
+	return nil
+}
+
+// removeChanges deletes the changes of sources, and counts them.
+func (s *Store) removeChanges(of func(store.Key) bool, removed store.Tally) {
+	s.changes = slices.DeleteFunc(s.changes, func(c change) bool {
+		if of(c.key) {
+			removed.Add(c.key.Provider, "changes", 1)
+		}
+		return of(c.key)
+	})
+}
+
+// remove deletes what a source has, with purge also its records and runs, and
+// counts it.
+func (s *Store) remove(key store.Key, purge bool, removed store.Tally) {
+	if s.sources[key] != nil {
+		removed.Add(key.Provider, "sources", 1)
+	}
+	if s.credentials[key].Version > 0 {
+		removed.Add(key.Provider, "credentials", 1)
+	}
+	removed.Add(key.Provider, "cursors", int64(len(s.cursors[key])))
 	delete(s.sources, key)
 	delete(s.cursors, key)
 	delete(s.credentials, key)
+	was := len(s.rejects)
 	maps.DeleteFunc(s.rejects, func(_ int64, r *store.Reject) bool { return r.Key == key })
 	maps.DeleteFunc(s.rejectIDs, func(k rejectKey, _ int64) bool { return k.key == key })
-	if purge {
-		delete(s.records, key)
-		maps.DeleteFunc(s.runs, func(_ string, r *store.Run) bool { return r.Key == key })
-		maps.DeleteFunc(s.ticks, func(k tickKey, _ string) bool { return k.key == key })
-		s.changes = slices.DeleteFunc(s.changes, func(c change) bool { return c.key == key })
+	removed.Add(key.Provider, "rejects", int64(was-len(s.rejects)))
+	if !purge {
+		return
 	}
-	return nil
+	removed.Add(key.Provider, "records", int64(len(s.records[key])))
+	delete(s.records, key)
+	was = len(s.runs)
+	maps.DeleteFunc(s.runs, func(_ string, r *store.Run) bool { return r.Key == key })
+	maps.DeleteFunc(s.ticks, func(k tickKey, _ string) bool { return k.key == key })
+	removed.Add(key.Provider, "runs", int64(was-len(s.runs)))
 }
 
 // hasLeft reports whether a source that was removed left anything behind.

@@ -18,16 +18,17 @@ func (s *Store) Purge(ctx context.Context, key store.Key) error {
 	if err != nil {
 		return err
 	}
+	removed := store.Tally{}
 	for _, table := range []string{"cursors", "rejects"} {
 		if err == nil {
-			_, err = s.exec(ctx, "purge "+table+" of source "+key.String(), "DELETE FROM "+table+" WHERE "+ofSource, key.User, key.Provider)
+			err = s.purgeFew(ctx, table, "true", key, removed)
 		}
 	}
 	if err == nil {
-		_, err = s.purgeTable(ctx, "records", "external_id", key)
+		err = s.purgeTable(ctx, "records", "external_id", "true", key, removed)
 	}
 	if err == nil {
-		_, err = s.purgeOutbox(ctx, key)
+		err = s.purgeChanges(ctx, ofSource, removed, key.User, key.Provider)
 	}
 	return errors.Join(err, s.Release(context.WithoutCancel(ctx), claim.Lease))
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/syncdhq/syncd/internal/store"
 )
@@ -15,24 +14,9 @@ func (s *Store) Purge(ctx context.Context, key store.Key) error {
 	if err != nil {
 		return err
 	}
-	lease := claim.Lease
-	err = s.purge(ctx, lease)
-	return errors.Join(err, s.Release(context.WithoutCancel(ctx), lease))
-}
-
-func (s *Store) purge(ctx context.Context, lease store.Lease) error {
-	for _, table := range []string{"cursors", "rejects", "records"} {
-		statement := fmt.Sprintf("DELETE FROM %[1]s WHERE rowid IN (SELECT rowid FROM %[1]s WHERE %[2]s LIMIT %[3]d)", table, ofSource, removeRows)
-		for {
-			n, err := s.removeStep(ctx, lease, false, statement, lease.User, lease.Provider)
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				break
-			}
-		}
+	r := &removal{s: s, lease: claim.Lease, removed: store.Tally{}}
+	if err = r.clear(ctx, "cursors", "rejects", "records"); err == nil {
+		err = r.clearChanges(ctx)
 	}
-	_, err := s.removeChanges(ctx, lease, false)
-	return err
+	return errors.Join(err, s.Release(context.WithoutCancel(ctx), claim.Lease))
 }

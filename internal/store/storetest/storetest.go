@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"catalog", catalogCases},
 		{"credentials", credentialCases},
 		{"accounts", accountCases},
+		{"users", userCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
