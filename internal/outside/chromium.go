@@ -56,7 +56,7 @@ func chromiumFlags(dir, address string) []string {
 		"--no-sandbox",            // which root can't have, and which keeps out nobody here: the pages are the tests' own
 		"--disable-dev-shm-usage", // it is small in containers
 		"--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
-		"--disable-default-apps", "--disable-breakpad", "--disable-domain-reliability", "--disable-client-side-phishing-detection",
+		"--disable-default-apps", "--disable-breakpad", "--log-level=3", "--disable-domain-reliability", "--disable-client-side-phishing-detection",
 		"--disable-features=Translate,OptimizationHints,MediaRouter,AutofillServerCommunication", "--metrics-recording-only",
 		"--password-store=basic", "--use-mock-keychain", "--no-proxy-server",
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
