@@ -61,6 +61,7 @@ func newDesk(t *testing.T, dsn string, config outside.GiteaConfig) *desk {
 	writeFile(t, d.dir, "gitea.yaml", strings.Replace(string(provider), key,
 		"auth: { scheme: oauth2, auth_url: "+d.gitea.URL+outside.GiteaConsentPath+", token_url: "+d.toll.URL+outside.GiteaTokenPath+" }", 1))
 	d.shell = &shell{t, writeFile(t, d.dir, "syncd.yaml", fmt.Sprintf(`store: %q
+keys: syncd.keys
 lease: 1s
 log: { format: text }
 providers:
@@ -72,6 +73,7 @@ providers:
 sources:
   - { user: alice, provider: desk }
 `, d.dsn, d.toll.URL, id, secret))}
+	d.run(0, "keys", "add")
 	return d
 }
 

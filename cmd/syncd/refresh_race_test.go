@@ -26,12 +26,11 @@ func TestOneRefreshForAll(t *testing.T) {
 		// A source is run by one daemon at a time, so one of the daemons asks with the
 		// commands, and the other two wait for their turn.
 		together := newMeeting(raceCommands + 1)
-		d.toll.onRefusal = together.wait
-		d.toll.onRefresh = func(pass func() answer) answer {
+		d.toll.set(hooks{refusal: together.wait, refresh: func(pass func() answer) answer {
 			got := pass()
-			time.Sleep(time.Second) // the others wait meanwhile, or would ask as well
+			<-time.After(time.Second) // the others wait meanwhile, or would ask as well
 			return got
-		}
+		}})
 		d.toll.refuseAll()
 		var daemons, commands []*process
 		for range raceDaemons {
@@ -46,8 +45,9 @@ func TestOneRefreshForAll(t *testing.T) {
 			}
 			d.has(p.output(), "repositories", "2 records")
 		}
-		before := len(runs(t, open(t, d.dsn)))
-		daemons[0].until(time.Minute, "the daemons go on", func() bool { return len(runs(t, open(t, d.dsn))) > before+2 })
+		look := open(t, d.dsn)
+		before := len(runs(t, look))
+		daemons[0].until(time.Minute, "the daemons go on", func() bool { return len(runs(t, look)) > before+2 })
 		for _, p := range daemons {
 			p.signal(os.Interrupt)
 		}

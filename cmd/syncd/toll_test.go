@@ -20,12 +20,8 @@ type toll struct {
 	*httptest.Server
 	server, tokenPath string
 
-	// Set before it is asked.
-	onRefresh func(pass func() answer) answer // answers a refresh in place of pass, which asks the server; nil is pass
-	onRefusal func()                          // comes before each 401
-	onUse     func(access string)             // comes before a request goes on to the API
-
 	mu        sync.Mutex
+	hooks     hooks
 	refreshes int
 	granted   []tokens
 	refused   map[string]bool
@@ -42,6 +38,26 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+}
+
+// hooks are what a test does on the way; nil does nothing.
+type hooks struct {
+	refresh func(pass func() answer) answer // answers a refresh in place of pass, which asks the server
+	refusal func()                          // comes before each 401
+	use     func(access string)             // comes before a request goes on to the API
+}
+
+// set changes what is done on the way.
+func (p *toll) set(h hooks) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hooks = h
+}
+
+func (p *toll) now() hooks {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hooks
 }
 
 // newToll stands before a server, whose token endpoint has the path.
@@ -66,16 +82,16 @@ func newToll(t *testing.T, server, tokenPath string) *toll {
 		}
 		access := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if p.refuses(access) {
-			if p.onRefusal != nil {
-				p.onRefusal()
+			if refusal := p.now().refusal; refusal != nil {
+				refusal()
 			}
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = io.WriteString(w, `{"message":"token is expired"}`)
 			return
 		}
-		if p.onUse != nil {
-			p.onUse(access)
+		if use := p.now().use; use != nil {
+			use(access)
 		}
 		api.ServeHTTP(w, r)
 	}))
@@ -98,10 +114,10 @@ func (p *toll) grant(w http.ResponseWriter, r *http.Request, transport http.Roun
 		p.mu.Lock()
 		p.refreshes++
 		p.mu.Unlock()
-		if p.onRefresh == nil {
+		if refresh := p.now().refresh; refresh == nil {
 			got = pass()
 		} else {
-			got = p.onRefresh(pass)
+			got = refresh(pass)
 		}
 	}
 	if got.status == 0 {
