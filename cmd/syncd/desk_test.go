@@ -140,12 +140,16 @@ func (d *desk) holds(s store.Store) {
 // paused returns why the source is paused.
 func (d *desk) paused() string {
 	d.t.Helper()
-	var list []struct {
-		Paused []string `json:"paused"`
-	}
-	d.json(&list, "sources", "list", "alice")
+	return paused(d.shell)
+}
+
+// paused returns why alice's only source is paused.
+func paused(s *shell) string {
+	s.t.Helper()
+	var list []struct{ Paused []string }
+	s.json(&list, "sources", "list", "alice")
 	if len(list) != 1 {
-		d.t.Fatalf("sources: %v", list)
+		s.t.Fatalf("sources: %v", list)
 	}
 	return strings.Join(list[0].Paused, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -37,7 +38,8 @@ func TestKilledBetweenRefreshAndUse(t *testing.T) {
 		counts := map[string]int{}
 		for range refreshKills {
 			before := d.credential(s)
-			moment := time.Duration(dice.Int64N(int64(span + span/4)))
+			// Most of it is before the answer is stored, which is soon.
+			moment := time.Duration(float64(span) * math.Pow(dice.Float64(), 3))
 			rotated := d.killAfterGrant(dice.IntN(6) == 0, moment)
 			after := d.credential(s)
 			stored := !bytes.Equal(before.Sealed, after.Sealed)
@@ -88,7 +90,7 @@ func (d *desk) fromGrantToUse() time.Duration {
 			granted <- time.Now()
 			return got
 		},
-		use: func(string) {
+		use: func(*http.Request) {
 			select {
 			case used <- time.Now():
 			default:
@@ -124,7 +126,7 @@ func (d *desk) killAfterGrant(early bool, moment time.Duration) (rotated bool) {
 			})
 			return got
 		},
-		use: func(string) { <-d.t.Context().Done() }, // never gets there
+		use: func(r *http.Request) { <-r.Context().Done() }, // until it is killed
 	})
 	p = start(d.t, "sync", "alice", "desk", "--config", d.config)
 	started <- p

@@ -44,7 +44,7 @@ type answer struct {
 type hooks struct {
 	refresh func(pass func() answer) answer // answers a refresh in place of pass, which asks the server
 	refusal func()                          // comes before each 401
-	use     func(access string)             // comes before a request goes on to the API
+	use     func(r *http.Request)           // comes before a request goes on to the API
 }
 
 // set changes what is done on the way.
@@ -91,7 +91,7 @@ func newToll(t *testing.T, server, tokenPath string) *toll {
 			return
 		}
 		if use := p.now().use; use != nil {
-			use(access)
+			use(r)
 		}
 		api.ServeHTTP(w, r)
 	}))

@@ -40,8 +40,6 @@ type Order struct {
 //   - A code is checked against its PKCE challenge, once. Nothing else is checked: not the
 //     application's secret, and no refresh token, which may be made up and used for ever.
 //   - Every answer has a new refresh token, and the old one stays good.
-//   - Tokens of one second are the same but for the refresh token: they are signed
-//     over their times.
 //   - /revoke takes everything and revokes nothing.
 //   - Its errors are no OAuth errors but RFC 9457's: 400 {"type":"https://tools.ietf.org/...",
 //     "title":"Bad Request","detail":"code_challenge required"}.

@@ -6,6 +6,7 @@
 //	GET  /control/count   how many requests for tokens have come
 //
 // An order is one object, of oauth2mock.go's type Order.
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { pathToFileURL } from 'node:url';
 
@@ -19,6 +20,11 @@ const service = new OAuth2Service(issuer);
 
 const orders = [];
 let count = 0;
+
+// Two tokens of one second would be the same.
+service.on('beforeTokenSigning', (token) => {
+  token.payload.jti = randomUUID();
+});
 
 service.on('beforeResponse', (response, request) => {
   const { status, change } = request.order ?? {};
