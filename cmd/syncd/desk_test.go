@@ -79,9 +79,20 @@ sources:
 
 var consentAddress = regexp.MustCompile(`http://\S+` + outside.GiteaConsentPath + `\S+`)
 
-// connect has alice connect: syncd shows an address, which the browser opens,
-// and the steps are what alice does there.
+// connect has alice connect, which goes well.
 func (d *desk) connect(steps ...chromedp.Action[chromedp.Void]) {
+	d.t.Helper()
+	said, shown, code := d.consent(steps...)
+	if code != 0 {
+		d.t.Fatalf("syncd connect: exit %d:\n%s", code, said)
+	}
+	d.has(said, "connected alice desk")
+	d.has(shown, "Connected", "The account at desk is connected")
+}
+
+// consent runs syncd connect, which shows an address that the browser opens;
+// the steps are what alice does there. It returns what syncd and the browser show.
+func (d *desk) consent(steps ...chromedp.Action[chromedp.Void]) (said, shown string, code int) {
 	d.t.Helper()
 	p := start(d.t, "connect", "alice", "desk", "--no-browser", "--listen", d.listen, "--config", d.config)
 	var address string
@@ -91,20 +102,15 @@ func (d *desk) connect(steps ...chromedp.Action[chromedp.Void]) {
 	})
 	ctx, cancel := context.WithTimeout(d.page, time.Minute)
 	defer cancel()
-	all := append([]chromedp.Action[chromedp.Void]{chromedp.Navigate(address)}, steps...)
-	all = append(all, chromedp.WaitVisible(chromedp.Search(`//h1[text()="Connected" or text()="The account is not connected"]`)))
-	if err := chromedp.Do(ctx, all...); err != nil {
+	if err := chromedp.Do(ctx, append([]chromedp.Action[chromedp.Void]{chromedp.Navigate(address)}, steps...)...); err != nil {
 		d.t.Fatalf("the browser: %v; syncd said:\n%s", err, p.output())
 	}
-	text, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS("body")))
+	shown, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS("body")))
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.has(text, "Connected", "The account at desk is connected")
-	if code := p.ended(30 * time.Second); code != 0 {
-		d.t.Errorf("syncd connect: exit %d:\n%s", code, p.output())
-	}
-	d.has(p.output(), "connected alice desk")
+	code = p.ended(30 * time.Second)
+	return p.output(), shown, code
 }
 
 // holds checks that the store has what Gitea itself lists, as Gitea spells it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"os"
 	"strings"
 	"testing"
@@ -16,8 +17,14 @@ import (
 func TestGiteaIsConnectedAndSynced(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "", outside.GiteaConfig{Lifetime: 5 * time.Second})
-	d.connect(d.gitea.LogIn(), d.gitea.Authorize())
-	said := d.run(0, "sync", "alice", "desk")
+	said, shown, code := d.consent(d.gitea.LogIn(), d.gitea.Refuse())
+	if code != 1 {
+		t.Errorf("syncd connect, where the user says no: exit %d", code)
+	}
+	d.has(said, "the provider desk says access_denied")
+	d.has(shown, "The account is not connected", "the provider desk says access_denied")
+	d.connect(d.gitea.Authorize())
+	said += d.run(0, "sync", "alice", "desk")
 	d.has(said, "5 inserted")
 	s := open(t, d.dsn)
 	d.holds(s)
@@ -90,4 +97,37 @@ func TestGiteaGrantIsWithdrawn(t *testing.T) {
 		t.Errorf("paused: got %q, want nothing", got)
 	}
 	d.sealed(p.output())
+}
+
+// Where Gitea cannot write to its database it answers invalid_grant, though the
+// grant is as good as before. That costs a run, not the account.
+func TestGiteaThatCannotWrite(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "", outside.GiteaConfig{})
+	d.connect(d.gitea.LogIn(), d.gitea.Authorize())
+	d.has(d.run(0, "sync", "alice", "desk"), "5 inserted")
+	d.toll.refuseAll()
+	db, err := sql.Open("sqlite", d.gitea.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	// Another writer, which takes its time.
+	if _, err := db.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	said := d.run(1, "sync", "alice", "desk", "--stream", "repositories")
+	if _, err := db.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	d.has(said, "refresh the token of alice desk: the token endpoint is not available (400 invalid_grant): cannot increase the grant counter")
+	if got := d.paused(); got != "" {
+		t.Errorf("paused: %s", got)
+	}
+	d.run(0, "sync", "alice", "desk")
+	if got, want := d.toll.asked(), 2; got != want {
+		t.Errorf("%d refreshes were asked for, want %d", got, want)
+	}
+	d.holds(open(t, d.dsn))
 }

@@ -59,13 +59,17 @@ func parse(status int, contentType string, body []byte, now time.Time) (grant, *
 // kindOf says what an error code means. invalid_grant is what RFC 6749 has for
 // a refresh token that is no more. Gitea says unauthorized_client for that and
 // also for a wrong client secret, and Dex says invalid_request: what they say
-// in words tells these apart.
+// in words tells these apart. Gitea says invalid_grant, too, where its database
+// cannot be written to.
 func kindOf(code, detail string) Kind {
 	detail = strings.ToLower(detail)
 	aboutClient := strings.Contains(detail, "client secret") || strings.Contains(detail, "client_secret") || strings.Contains(detail, "client id") || strings.Contains(detail, "client_id")
 	aboutToken := strings.Contains(detail, "refresh token") || strings.Contains(detail, "refresh_token") || strings.Contains(detail, "token was already used") || strings.Contains(detail, "token has been")
 	switch code {
 	case "invalid_grant", "bad_refresh_token", "token_revoked", "invalid_refresh_token":
+		if strings.Contains(detail, "cannot increase the grant counter") {
+			return Unavailable
+		}
 		return Denied
 	case "invalid_client", "unsupported_grant_type", "invalid_scope", "redirect_uri_mismatch", "incorrect_client_credentials":
 		return Misconfigured

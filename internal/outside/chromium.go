@@ -14,15 +14,15 @@ import (
 	"github.com/chromedp/chromedp/remote"
 )
 
-// patienceToBrowse is how long all that a test does with a browser may take.
-const patienceToBrowse = 2 * time.Minute
+// patienceToBrowse is how long a browser may be at a test's service.
+const patienceToBrowse = 10 * time.Minute
 
 // Browser starts a Chromium without a window and with an empty profile, which
 // ends with the test, and returns the context of its one page, for chromedp's
 // actions:
 //
 //	page := outside.Browser(t)
-//	err := chromedp.Do(page, chromedp.Navigate(address), chromedp.Click(chromedp.CSS("#authorize-app")))
+//	err := chromedp.Do(page, chromedp.Navigate(address), outside.ClickThrough("#authorize-app"))
 //
 // It asks loopback only, but for what a page asks of it.
 func Browser(tb testing.TB) context.Context {
@@ -45,6 +45,16 @@ func Browser(tb testing.TB) context.Context {
 		tb.Fatalf("open a page in %s: %v", program, err)
 	}
 	return page
+}
+
+// ClickThrough clicks what a CSS selector finds, and waits for the page that
+// the click leads to: what is looked for meanwhile would be looked for in a page
+// that goes away.
+func ClickThrough(selector chromedp.CSS) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.RunResponse(ctx, chromedp.Click(selector))
+		return err
+	})
 }
 
 // chromiumFlags start a browser that a program drives at the address. Without

@@ -27,8 +27,7 @@ func TestBrowser(t *testing.T) {
 	err := chromedp.Do(page,
 		chromedp.Navigate(server.URL+"/form"),
 		chromedp.SendKeys(chromedp.CSS("#name"), "Jenny Rosen"),
-		chromedp.Click(chromedp.CSS("#go")),
-		chromedp.WaitNotPresent(chromedp.CSS("#go")),
+		ClickThrough("#go"),
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ type GiteaConfig struct {
 type GiteaServer struct {
 	Server
 	Username, Password string
+	Database           string // the file of its SQLite database
 }
 
 // Gitea starts a Gitea on an empty SQLite database, which ends with the test.
@@ -47,6 +48,9 @@ type GiteaServer struct {
 //   - What is no token of its own is unauthorized_client too: "unable to parse refresh token".
 //   - A wrong secret is invalid_client where a token is refreshed, and unauthorized_client where
 //     a code is exchanged: "invalid client secret". Every refusal is status 400.
+//   - Where Gitea cannot write to its database, it says that the grant is at fault: 400
+//     {"error":"invalid_grant","error_description":"cannot increase the grant counter"}.
+//     The token has not been used then, and is good when the database is.
 //   - Where the user has withdrawn the grant, its access tokens are 401 at the API at once,
 //     and its refresh tokens are 400 {"error":"invalid_grant","error_description":"grant does not exist"}.
 //   - A refresh does not end the access token before: both are good until their time.
@@ -58,6 +62,7 @@ func Gitea(tb testing.TB, config GiteaConfig) *GiteaServer {
 	program := gitea.need(tb)
 	g := &GiteaServer{Username: "owner", Password: "correct horse battery"}
 	dir := tb.TempDir()
+	g.Database = filepath.Join(dir, "gitea.db")
 	file := filepath.Join(dir, "app.ini")
 	// The module comes without the scripts that its pages would load, which a page complains of.
 	pages := filepath.Join(dir, "custom", "templates", "custom")
@@ -114,6 +119,7 @@ OFFLINE_MODE = true
 DB_TYPE = sqlite3
 PATH = %[1]s/gitea.db
 SQLITE_JOURNAL_MODE = WAL
+SQLITE_TIMEOUT = 5000
 
 [security]
 INSTALL_LOCK = true
@@ -182,13 +188,18 @@ func (g *GiteaServer) LogIn() chromedp.Action[chromedp.Void] {
 	return chromedp.Steps(
 		chromedp.SendKeys(chromedp.CSS("#user_name"), g.Username),
 		chromedp.SendKeys(chromedp.CSS("#password"), g.Password),
-		chromedp.Click(chromedp.CSS(`form[action="/user/login"] button.primary`)),
+		ClickThrough(`form[action="/user/login"] button.primary`),
 	)
 }
 
 // Authorize says yes to what the application asks for.
 func (g *GiteaServer) Authorize() chromedp.Action[chromedp.Void] {
-	return chromedp.Click(chromedp.CSS("#authorize-app"))
+	return ClickThrough("#authorize-app")
+}
+
+// Refuse says no.
+func (g *GiteaServer) Refuse() chromedp.Action[chromedp.Void] {
+	return ClickThrough(`form[action="/login/oauth/grant"] button[value="false"]`)
 }
 
 var giteaGrant = regexp.MustCompile(`/user/settings/applications/oauth2/[0-9]+/revoke/[0-9]+`)
