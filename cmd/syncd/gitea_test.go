@@ -131,3 +131,27 @@ func TestGiteaThatCannotWrite(t *testing.T) {
 	}
 	d.holds(open(t, d.dsn))
 }
+
+// Where the connection breaks after Gitea has rotated the token, the account is
+// lost, as nobody has the new one. The reason says so.
+func TestGiteaAnswerThatDidNotArrive(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "", outside.GiteaConfig{})
+	d.connect(d.gitea.LogIn(), d.gitea.Authorize())
+	d.has(d.run(0, "sync", "alice", "desk"), "5 inserted")
+	d.toll.refuseAll()
+	d.toll.set(hooks{refresh: func(pass func() answer) answer {
+		pass()
+		return answer{}
+	}})
+	d.has(d.run(1, "sync", "alice", "desk", "--stream", "repositories"), "refresh the token of alice desk: the token endpoint is not available: no answer")
+	if got := d.paused(); got != "" {
+		t.Errorf("paused: %s", got)
+	}
+	d.toll.set(hooks{})
+	d.has(d.run(1, "sync", "alice", "desk"), "alice desk must be connected again (unauthorized_client; "+
+		"the answer to the refresh before was lost, and the provider does not take the old token again)")
+	d.connect()
+	d.run(0, "sync", "alice", "desk")
+	d.holds(open(t, d.dsn))
+}

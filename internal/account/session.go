@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -200,7 +201,11 @@ func (s *holder) renew(ctx context.Context, row store.Credential, used vault.Sec
 		return s.denied(ctx, row, g, refusal, lost)
 	}
 	if err != nil {
-		return vault.Secret{}, errors.Join(fmt.Errorf("refresh the token of %s: %w", s.key, err), s.free(ctx))
+		end := s.free
+		if lost || unknown(err) {
+			end = s.leave
+		}
+		return vault.Secret{}, errors.Join(fmt.Errorf("refresh the token of %s: %w", s.key, err), end(ctx))
 	}
 	return s.keep(ctx, row, g, grant{t, s.book.now(), g.bound})
 }
@@ -263,6 +268,19 @@ func (s *holder) refuse(ctx context.Context, row store.Credential, g grant, why 
 		return errors.Join(s.reauth(why), err)
 	}
 	return s.reauth(why)
+}
+
+// unknown reports whether the provider may have granted a token that did not
+// get here: no whole answer came, or a gateway gave up waiting for it.
+func unknown(err error) bool {
+	r, ok := errors.AsType[*oauth.Refusal](err)
+	return ok && r.Code == "" && (r.Status == 0 || r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout)
+}
+
+// leave lets others refresh, who learn from the note that an answer may be lost.
+func (s *holder) leave(ctx context.Context) error {
+	_, _, err := s.book.Store.HoldCredential(ctx, s.key, s.name, 0)
+	return err
 }
 
 func (s *holder) free(ctx context.Context) error {

@@ -53,7 +53,7 @@ func (k Kind) String() string {
 // A Refusal is why there is no token. It holds no secret.
 type Refusal struct {
 	Kind   Kind
-	Status int    // 0 if there was no answer
+	Status int    // 0 if there was no whole answer
 	Code   string // the error code of RFC 6749, section 5.2, "" if there is none
 	Detail string // what the server says, for people
 }

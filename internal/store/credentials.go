@@ -19,7 +19,8 @@ type Credentials interface {
 
 	// HoldCredential notes that owner refreshes a credential, for ttl from the
 	// database's now, unless another does: then held is false. It returns the
-	// credential as it was before.
+	// credential as it was before. With a ttl of 0 an owner lets go, and leaves
+	// the note: the provider was asked, and it is not known what it answered.
 	HoldCredential(ctx context.Context, key Key, owner string, ttl time.Duration) (c Credential, held bool, err error)
 
 	// FreeCredential takes out owner's note, where the provider was not asked

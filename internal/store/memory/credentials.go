@@ -67,7 +67,7 @@ func (s *Store) HoldCredential(ctx context.Context, key store.Key, owner string,
 	before := c
 	before.Sealed = bytes.Clone(c.Sealed)
 	now := s.now()
-	if c.Refresher != "" && c.RefresherUntil.After(now) {
+	if c.Refresher != "" && c.Refresher != owner && c.RefresherUntil.After(now) {
 		return before, false, nil
 	}
 	c.Refresher, c.RefresherUntil = owner, micro(now.Add(ttl))

@@ -79,7 +79,7 @@ func (s *Store) HoldCredential(ctx context.Context, key store.Key, owner string,
 				return missing(err)
 			}
 			tag, err := tx.Exec(ctx, "UPDATE credentials SET refresher = $3, refresher_until = clock_timestamp() + $4 * interval '1 microsecond' WHERE "+ofSource+
-				" AND (refresher = '' OR refresher_until <= clock_timestamp())", key.User, key.Provider, owner, ttl.Microseconds())
+				" AND (refresher IN ('', $3) OR refresher_until <= clock_timestamp())", key.User, key.Provider, owner, ttl.Microseconds())
 			held = tag.RowsAffected() == 1
 			return err
 		}), "hold the credential of %s", key)

@@ -70,7 +70,7 @@ func (s *Store) HoldCredential(ctx context.Context, key store.Key, owner string,
 			err = store.ErrNotFound
 		}
 		now := s.now()
-		if err == nil && (before.Refresher == "" || before.RefresherUntil.UnixMicro() <= now) {
+		if err == nil && (before.Refresher == "" || before.Refresher == owner || before.RefresherUntil.UnixMicro() <= now) {
 			held = true
 			_, err = w.exec(ctx, "UPDATE credentials SET refresher = ?, refresher_until = ? WHERE "+ofSource, owner, now+ttl.Microseconds(), key.User, key.Provider)
 		}
