@@ -25,14 +25,14 @@ found() {
 	[ "$1" = chromium ] && [ -d /Applications/Chromium.app ]
 }
 
-nginx() {
+install_nginx() {
 	package nginx nginx nginx nginx nginx || return 1
 	# Some packages start a server of their own on port 80. The tests need the program alone.
 	say "the tests need no nginx as a service: systemctl disable --now nginx ends one that the package started"
 }
 
 status=0
-found nginx || nginx || status=1
+found nginx || install_nginx || status=1
 found npm || package npm "nodejs npm" "nodejs npm" "nodejs npm" node || status=1
 found chromium chromium-browser google-chrome google-chrome-stable || package chromium chromium chromium chromium "--cask chromium" || status=1
 SYNCD_REQUIRE_OUTSIDE=1 go test -count=1 -v -timeout=40m -run '^TestInstalled$' ./internal/outside || status=1
