@@ -82,7 +82,7 @@ var house = map[string]row{
 
 	"internal/bench":          {}, // benchmarks only
 	"internal/casebook":       {},
-	"internal/outside":        {}, // servers of others, for tests
+	"internal/outside":        {theirs: []string{"github.com/chromedp/chromedp"}}, // servers of others, for tests
 	"internal/pgtest":         {theirs: []string{"github.com/jackc/pgx/v5"}},
 	"internal/pgtest/pgserve": {ours: []string{"internal/pgtest"}},
 }
@@ -94,6 +94,8 @@ var reserved = map[string][]string{
 	"modernc.org/sqlite":        {"internal/store/sqlite"},
 	"gopkg.in/yaml.v3":          {"internal/config"},
 	"github.com/robfig/cron/v3": {"internal/schedule"},
+
+	"github.com/chromedp/chromedp": {"internal/outside"},
 }
 
 // testsOnly are the folders that no file but a test imports, their own files aside.

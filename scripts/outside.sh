@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs the servers that internal/outside gives to tests: nginx by the
-# system's package manager, the others by go install into a cache outside this
-# repository. What is there already stays. Fails if one cannot be had:
+# Installs the servers that internal/outside gives to tests, and a browser: nginx,
+# Chromium and Node.js by the system's package manager, the others by Go and npm
+# into a cache outside this repository. What is there already stays. Fails if one
+# cannot be had:
 #
 #   scripts/outside.sh
 #
@@ -15,18 +16,24 @@ cd "$(dirname "$0")/.."
 
 say() { printf 'outside.sh: %s\n' "$*" >&2; }
 
-# found tells whether nginx is where internal/outside looks for it.
+# found tells whether one of the programs is where internal/outside looks for it.
 found() {
-	PATH=$PATH:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin:/home/linuxbrew/.linuxbrew/bin command -v nginx >/dev/null
+	local name
+	for name in "$@"; do
+		PATH=$PATH:/usr/sbin:/usr/local/sbin:/opt/homebrew/bin:/home/linuxbrew/.linuxbrew/bin command -v "$name" >/dev/null && return
+	done
+	[ "$1" = chromium ] && [ -d /Applications/Chromium.app ]
 }
 
-install() {
+install_nginx() {
 	package nginx nginx nginx nginx nginx || return 1
 	# Some packages start a server of their own on port 80. The tests need the program alone.
 	say "the tests need no nginx as a service: systemctl disable --now nginx ends one that the package started"
 }
 
 status=0
-found || install || status=1
+found nginx || install_nginx || status=1
+found npm || package npm "nodejs npm" "nodejs npm" "nodejs npm" node || status=1
+found chromium chromium-browser google-chrome google-chrome-stable || package chromium chromium chromium chromium "--cask chromium" || status=1
 SYNCD_REQUIRE_OUTSIDE=1 go test -count=1 -v -timeout=40m -run '^TestInstalled$' ./internal/outside || status=1
 exit "$status"

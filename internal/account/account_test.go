@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -61,6 +62,9 @@ func (e *endpoint) RoundTrip(req *http.Request) (*http.Response, error) {
 	status, body := e.answer(len(e.asked), form.Get("refresh_token"))
 	e.mu.Unlock()
 	time.Sleep(time.Second) // in the bubble
+	if status == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
 }
 
@@ -342,6 +346,53 @@ func TestAnAnswerThatWasLost(t *testing.T) {
 			if !again && (err == nil || !strings.Contains(err.Error(), "the answer to the refresh before was lost")) {
 				t.Errorf("got %v", err)
 			}
+		})
+	}
+}
+
+// So does a connection that breaks, or a gateway that gives up: the next run is
+// not kept waiting, and says what happened if the provider does not take the old
+// token again, whatever came in between. A provider that refused has granted nothing.
+func TestAnAnswerThatDidNotArrive(t *testing.T) {
+	for name, test := range map[string]struct {
+		answers []string // before the grant is denied: a status and a body, or nothing
+		lost    bool
+	}{
+		"no answer":              {[]string{""}, true},
+		"a gateway that gave up": {[]string{"504 <html>"}, true},
+		"a page":                 {[]string{"200 <html>"}, false},
+		"then a wrong secret":    {[]string{"", `401 {"error":"invalid_client"}`}, true},
+		"a server that is down":  {[]string{"503 <html>"}, false},
+		"a wrong secret":         {[]string{`401 {"error":"invalid_client"}`}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := book(t, memory.New(nil), "one")
+				connect(t, b, time.Second)
+				time.Sleep(time.Minute)
+				e := &endpoint{answer: func(n int, _ string) (int, string) {
+					if n > len(test.answers) {
+						return 400, `{"error":"invalid_grant"}`
+					}
+					status, body, _ := strings.Cut(test.answers[n-1], " ")
+					code, _ := strconv.Atoi(status)
+					return code, body
+				}}
+				s := b.Session(alice, e.client(), Terms{Bound: "here"})
+				for range test.answers {
+					if _, err := s.Token(t.Context()); err == nil || strings.Contains(err.Error(), "connected again") {
+						t.Fatalf("got error %v", err)
+					}
+				}
+				began := time.Now()
+				_, err := s.Token(t.Context())
+				if _, gone := errors.AsType[*ReauthError](err); !gone || strings.Contains(err.Error(), "was lost") != test.lost {
+					t.Errorf("got %v, and whether an answer was lost is %t", err, test.lost)
+				}
+				if waited := time.Since(began); waited > 2*time.Second {
+					t.Errorf("it was kept waiting for %s", waited)
+				}
+			})
 		})
 	}
 }

@@ -57,7 +57,7 @@ func TestALostAnswerIsSaid(t *testing.T) {
 		lost   bool
 	}{
 		"a gateway's timeout":     {504, "", true},
-		"a page with 200":         {200, "<html>", true},
+		"a page with 200":         {200, "<html>", false},
 		"a cut answer":            {200, `{"access_token":"A2","refresh`, true},
 		"too many requests":       {429, "", false},
 		"a wrong client's secret": {401, `{"error":"invalid_client"}`, false},

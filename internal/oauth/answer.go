@@ -32,6 +32,9 @@ type grant struct {
 //   - Only an OAuth error code in an answer other than 5xx can deny a grant.
 func parse(status int, contentType string, body []byte, now time.Time) (grant, *Refusal) {
 	fields, ok := fieldsOf(contentType, body)
+	if !ok && status/100 == 2 && bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
+		return grant{}, &Refusal{Detail: "the answer breaks off"}
+	}
 	if !ok || status >= 500 || status == 429 {
 		return grant{}, &Refusal{Status: status, Detail: oddBody(status, body)}
 	}
@@ -59,13 +62,17 @@ func parse(status int, contentType string, body []byte, now time.Time) (grant, *
 // kindOf says what an error code means. invalid_grant is what RFC 6749 has for
 // a refresh token that is no more. Gitea says unauthorized_client for that and
 // also for a wrong client secret, and Dex says invalid_request: what they say
-// in words tells these apart.
+// in words tells these apart. Gitea says invalid_grant, too, where its database
+// cannot be written to.
 func kindOf(code, detail string) Kind {
 	detail = strings.ToLower(detail)
 	aboutClient := strings.Contains(detail, "client secret") || strings.Contains(detail, "client_secret") || strings.Contains(detail, "client id") || strings.Contains(detail, "client_id")
 	aboutToken := strings.Contains(detail, "refresh token") || strings.Contains(detail, "refresh_token") || strings.Contains(detail, "token was already used") || strings.Contains(detail, "token has been")
 	switch code {
 	case "invalid_grant", "bad_refresh_token", "token_revoked", "invalid_refresh_token":
+		if strings.Contains(detail, "cannot increase the grant counter") {
+			return Unavailable
+		}
 		return Denied
 	case "invalid_client", "unsupported_grant_type", "invalid_scope", "redirect_uri_mismatch", "incorrect_client_credentials":
 		return Misconfigured

@@ -104,6 +104,7 @@ func TestWhatServersSay(t *testing.T) {
 	}{
 		"Gitea, a token that is no more":    {400, "application/json", `{"error":"unauthorized_client","error_description":"unable to parse refresh token"}`, Denied, false},
 		"Gitea, a token that was used":      {400, "application/json", `{"error":"unauthorized_client","error_description":"token was already used"}`, Denied, false},
+		"Gitea, a database that is busy":    {400, "application/json", `{"error":"invalid_grant","error_description":"cannot increase the grant counter"}`, Unavailable, false},
 		"Gitea, a wrong secret":             {400, "application/json", `{"error":"unauthorized_client","error_description":"invalid client secret"}`, Misconfigured, false},
 		"unauthorized_client without words": {400, "application/json", `{"error":"unauthorized_client"}`, Misconfigured, false},
 		"Dex, a token that is no more":      {400, "application/json", `{"error":"invalid_request","error_description":"Refresh token is invalid or has already been claimed by another client."}`, Denied, false},

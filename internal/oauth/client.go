@@ -177,7 +177,7 @@ func (n normal) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return nil, &Refusal{Status: resp.StatusCode, Detail: "the answer breaks off"}
+		return nil, &Refusal{Detail: "the answer breaks off"}
 	}
 	fields, refusal := n.read(resp.StatusCode, resp.Header.Get("Content-Type"), body, n.client.now())
 	switch {

@@ -7,6 +7,7 @@ package oauth
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -56,7 +57,7 @@ func (k Kind) String() string {
 // A Refusal is why there is no token. It holds no secret.
 type Refusal struct {
 	Kind   Kind
-	Status int    // 0 if there was no answer
+	Status int    // 0 if there was no whole answer
 	Code   string // the error code of RFC 6749, section 5.2, "" if there is none
 	Detail string // what the server says, for people
 }
@@ -76,10 +77,11 @@ func (e *Refusal) Error() string {
 	return s
 }
 
-// Unsure reports whether the server may have granted something all the same:
-// where a refresh token can be used once, it may be used up.
+// Unsure reports whether the server may have granted a token that did not get
+// here: no whole answer came, or a gateway gave up waiting for it. Where a refresh
+// token can be used once, it may be used up.
 func (e *Refusal) Unsure() bool {
-	return e.Status == 0 || e.Status/100 == 2 && e.Code == "" || e.Status >= 500
+	return e.Code == "" && (e.Status == 0 || e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout)
 }
 
 // Missing returns the scopes of want that are not in got. A server that names no

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 )
 
 // patienceToBuild is how long the download and the build of one program may take.
-const patienceToBuild = 8 * time.Minute
+const patienceToBuild = 20 * time.Minute
 
 // cache returns the folder of what was built.
 func cache() (string, error) {
@@ -60,7 +61,9 @@ func (p *program) build() (string, error) {
 	return path, p.install(dir, path)
 }
 
-// install runs go install, and moves what it built to path when it is whole.
+// install has the program made in a folder beside, and moves what that holds
+// to dir when it is whole: the program itself last, as whoever finds it takes
+// the rest to be there.
 func (p *program) install(dir, path string) error {
 	// Abandoned by a process that was killed, as we hold the lock.
 	abandoned, err := filepath.Glob(filepath.Join(dir, "building-*"))
@@ -78,14 +81,60 @@ func (p *program) install(dir, path string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patienceToBuild)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "install", "-trimpath", p.pkg+"@"+p.version)
-	cmd.Dir = building // in no module: a package with a version brings its own go.mod
-	cmd.Env = buildEnvironment(os.Environ(), building)
-	cmd.WaitDelay = 5 * time.Second
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w\n%s", cmd, cmp.Or(ctx.Err(), err), lastLines(out)), os.RemoveAll(building))
+	fill := goInstall
+	if p.fill != nil {
+		fill = p.fill
 	}
-	return errors.Join(os.Rename(filepath.Join(building, filepath.Base(path)), path), os.RemoveAll(building))
+	if err := fill(ctx, p, building); err != nil {
+		return errors.Join(err, os.RemoveAll(building))
+	}
+	return errors.Join(moveAll(building, dir, filepath.Base(path)), os.RemoveAll(building))
+}
+
+// moveAll moves what a folder holds to another, in place of what is there, and
+// what is named last at the end.
+func moveAll(from, to, last string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.Name() != last {
+			names = append(names, entry.Name())
+		}
+	}
+	for _, name := range append(names, last) {
+		target := filepath.Join(to, name)
+		if err := os.RemoveAll(target); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(from, name), target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goInstall is the usual way to fill a folder: with what go install builds.
+func goInstall(ctx context.Context, p *program, building string) error {
+	// building is in no module: a package with a version brings its own go.mod.
+	_, err := output(ctx, building, buildEnvironment(os.Environ(), building), "go", "install", "-trimpath", p.pkg+"@"+p.version)
+	return err
+}
+
+// output runs a command of an installation, and returns what it printed on its
+// standard output. Its error has the end of all that it printed.
+func output(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = dir, env
+	cmd.WaitDelay = 5 * time.Second
+	var out, all bytes.Buffer
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(&out, &all), &all
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", cmd, cmp.Or(ctx.Err(), err), lastLines(all.Bytes()))
+	}
+	return out.Bytes(), nil
 }
 
 // buildEnvironment is the environment of go install: ours, less what is meant

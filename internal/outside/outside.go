@@ -7,12 +7,15 @@
 //	[StripeMock]  Stripe's published description, answered with its examples
 //	[S3]          buckets: XML and continuation tokens
 //	[Nginx]       static files or another server, behind a limit of requests
+//	[Gitea]       an API and the authorization server for it, whose refresh tokens are good once
+//	[OAuth2Mock]  an authorization server that answers as badly as it is told to
+//	[Browser]     and who consents: a Chromium for the pages of these
 //
 // The file of each says how it behaves, with answers that it gave.
 //
-// Servers written in Go are built by go install, once for the machine, into a
-// cache outside the module, and nginx is what the system's packages installed:
-// scripts/outside.sh does both. Every server listens on loopback alone, at a
+// Servers written in Go are built and those for Node.js installed, once for the
+// machine, into a cache outside the module; nginx, Chromium and Node.js are what the
+// system's packages installed: scripts/outside.sh does both. Every server listens on loopback alone, at a
 // port of its own, and ends with its test; on Linux it ends with the test's
 // process too, however that ends. What it printed is in the log of a test that
 // fails. It takes real time: start it outside a testing/synctest bubble.

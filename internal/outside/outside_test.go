@@ -49,8 +49,8 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// TestInstalled has every program built, and nginx found: scripts/outside.sh
-// runs it to install them.
+// TestInstalled has every program built, and those of the system's packages
+// found: scripts/outside.sh runs it to install them.
 func TestInstalled(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
@@ -60,15 +60,17 @@ func TestInstalled(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nginx", func(t *testing.T) {
-		path, err := nginx()
-		if err != nil {
-			giveUp(t, err)
-		}
-		if !exists(path) {
-			t.Errorf("%s is no file", path)
-		}
-	})
+	for name, find := range map[string]func() (string, error){"nginx": nginx, "chromium": chromium} {
+		t.Run(name, func(t *testing.T) {
+			path, err := find()
+			if err != nil {
+				giveUp(t, err)
+			}
+			if !exists(path) {
+				t.Errorf("%s is no file", path)
+			}
+		})
+	}
 }
 
 func sh(script string) func(string) *exec.Cmd {

@@ -44,7 +44,7 @@ type process struct {
 func serve(tb testing.TB, s service) (address string) {
 	tb.Helper()
 	for range 5 {
-		address = freeAddress(tb)
+		address = FreeAddress(tb)
 		p, err := s.start(address)
 		if err != nil {
 			tb.Fatalf("start %s: %v", s.name, err)
@@ -190,10 +190,10 @@ func (p *process) logTail() []byte {
 	return lastLines(content)
 }
 
-// freeAddress returns an address of loopback that nobody used a moment ago. Its
+// FreeAddress returns an address of loopback that nobody used a moment ago. Its
 // port is below those that the system hands out, so that no client and no
 // listener on port 0 takes it before the server does.
-func freeAddress(tb testing.TB) string {
+func FreeAddress(tb testing.TB) string {
 	tb.Helper()
 	const first, ports, tries = 20000, 10000, 100
 	var err error
