@@ -48,7 +48,7 @@ func newDesk(t *testing.T, dsn string, config outside.GiteaConfig) *desk {
 	for i, repository := range []string{"one", "one", "two"} {
 		d.gitea.CreateIssue(t, repository, fmt.Sprintf("issue <ö> %d", i))
 	}
-	id, secret := d.gitea.Application(t, "http://"+d.listen+"/callback")
+	id, secret := d.gitea.Application(t, "http://"+d.listen+"/callback", "http://"+d.listen+"/connect/callback")
 	provider, err := os.ReadFile(filepath.Join("..", "..", "providers", "gitea.yaml"))
 	if err != nil {
 		t.Fatal(err)
