@@ -1,6 +1,7 @@
 package syncd
 
 import (
+	"context"
 	"net/http"
 	"time"
 )
@@ -56,6 +57,18 @@ type Exampler interface {
 // is an error where those of a source would change it.
 type Describer interface {
 	API() (API, error)
+}
+
+// An Identifier is an Options that can tell whose account the requests are
+// signed for. syncd remembers it, so that two people's records never mix where a
+// user connects another account; and it tries keys by it before it keeps them.
+type Identifier interface {
+	// Account returns the provider's own id of that account: the same for ever,
+	// and never another's; no name or address that can be changed or given to
+	// somebody else. It makes one cheap request, whose error it returns: an
+	// *HTTPError of 401 or 403 says that the credentials are wrong. "" says that
+	// the provider does not tell.
+	Account(ctx context.Context, c *Client) (string, error)
 }
 
 // A Scheme is a way of signing requests.

@@ -1,6 +1,7 @@
 package syncd_test
 
 import (
+	"go/ast"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,6 +45,32 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			if anchor != "" && !hasHeading(string(linked), anchor) {
 				t.Errorf("%s: the link %s leads to no heading", page, m[1])
 			}
+		}
+	}
+}
+
+// What the audit says is shown by a test is shown by one that there is.
+func TestWhatShowsItIsThere(t *testing.T) {
+	text, err := os.ReadFile("docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	_, files := sources(t)
+	for _, f := range files {
+		for _, d := range f.file.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && f.test {
+				there[fn.Name.Name] = true
+			}
+		}
+	}
+	named := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`).FindAllString(string(text), -1)
+	if len(named) < 20 {
+		t.Errorf("%d tests are named: they are not found", len(named))
+	}
+	for _, name := range named {
+		if !there[name] {
+			t.Errorf("docs/security.md names %s, and there is no such test", name)
 		}
 	}
 }

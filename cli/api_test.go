@@ -13,9 +13,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/syncdhq/syncd/connectors"
 	"github.com/syncdhq/syncd/internal/config"
@@ -151,10 +155,64 @@ func (h *host) ask(method, path, body string, headers ...string) reply {
 	}
 	r := reply{status: resp.StatusCode, header: resp.Header, body: string(text)}
 	_ = json.Unmarshal(text, &r.field) // where it is an object
+	h.described(method, req.URL.EscapedPath(), r)
 	if strings.Contains(r.body, "canary") {
 		h.Errorf("%s %s: the answer shows a secret: %s", method, path, r.body)
 	}
 	return r
+}
+
+// described fails the test if an answer is not as the API's description says.
+func (h *host) described(method, path string, r reply) {
+	h.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(h.description()))
+	if err != nil {
+		h.Fatal(err)
+	}
+	at := ""
+	for template := range doc.(map[string]any)["paths"].(map[string]any) {
+		pattern := strings.NewReplacer(`\{user\}`, "[^/]+", `\{provider\}`, "[^/]+", `\{id\}`, "[^/]+").Replace(regexp.QuoteMeta(template))
+		if regexp.MustCompile("^" + pattern + "$").MatchString(path) {
+			at = template
+		}
+	}
+	if at == "" || len(r.body) == 0 {
+		return
+	}
+	at = "openapi.json#/paths/" + strings.ReplaceAll(at, "/", "~1") + "/" + strings.ToLower(method) + "/responses/" + strconv.Itoa(r.status) + "/content/application~1json/schema"
+	if r.status >= 400 {
+		at = "openapi.json#/components/schemas/Problem"
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("openapi.json", doc); err != nil {
+		h.Fatal(err)
+	}
+	schema, err := c.Compile(at)
+	if err != nil {
+		h.Fatalf("%s %s: an answer of %d is not described: %v", method, path, r.status, err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(r.body))
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err != nil {
+		h.Errorf("%s %s: %d %s: %v", method, path, r.status, r.body, err)
+	}
+}
+
+// description is what the API says of itself.
+func (h *host) description() []byte {
+	h.Helper()
+	resp, err := http.Get(h.url + "/v1/openapi.json")
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return text
 }
 
 // want fails the test if a reply has another status, or lacks a text.

@@ -29,7 +29,7 @@ type app struct {
 // commands returns what makes the commands, in the order of the help.
 func (a *app) commands() []func() *cobra.Command {
 	return []func() *cobra.Command{
-		a.runCommand, a.syncCommand, a.checkCommand, a.nextCommand, a.statusCommand, a.sourcesCommand,
+		a.runCommand, a.syncCommand, a.checkCommand, a.nextCommand, a.statusCommand, a.whyCommand, a.sourcesCommand,
 		a.connectCommand, a.disconnectCommand, a.usersCommand, a.keysCommand,
 		a.cursorCommand, a.runsCommand, a.rejectsCommand, a.connectorsCommand, a.schemaCommand, a.migrateCommand, a.versionCommand,
 	}

@@ -36,7 +36,10 @@ type desk struct {
 	denies  bool   // no refresh token is good any more
 	expires int    // what a token's expires_in is
 	revoked []string
-	pending int    // device polls before consent
+	pending int  // device polls before consent
+	who     int  // who consents: the account's id
+	echoes  bool // all that is asked for, but consent, is answered with what was sent
+	echoed  int
 	visited func() // when a browser comes for consent; nil is allowed
 }
 
@@ -52,6 +55,10 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
+	if d.echoes && r.URL.Path != "/authorize" {
+		d.echo(w, r)
+		return
+	}
 	switch r.URL.Path {
 	case "/authorize":
 		q := r.URL.Query()
@@ -70,6 +77,8 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"device_code":"D1","user_code":"ABCD-EFGH","verification_uri":%q,"expires_in":600,"interval":1}`, d.URL+"/enter")
 	case "/revoke":
 		d.revoked = append(d.revoked, r.FormValue("token"))
+	case "/me": // the number of the one who has connected
+		fmt.Fprintf(w, `{"id": %d}`, d.who)
 	case "/secrets":
 		if r.Header.Get("X-Key") != "canary-key" {
 			w.WriteHeader(401)
@@ -96,6 +105,8 @@ func (d *desk) token(w http.ResponseWriter, r *http.Request) {
 		d.code = ""
 	case "refresh_token":
 		good = !d.denies && r.FormValue("refresh_token") == fmt.Sprintf("canary-refresh-%d", d.n)
+	case "client_credentials":
+		good = true
 	case "urn:ietf:params:oauth:grant-type:device_code":
 		if d.pending--; d.pending >= 0 {
 			w.WriteHeader(400)
@@ -134,6 +145,7 @@ auth:
   params: { access_type: offline }
 streams:
   tickets: { path: /tickets, mark: updated_at }
+account: { path: /me, id: body.id }
 `,
 		"syncd.yaml": `store: sqlite:syncd.db
 providers:

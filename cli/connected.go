@@ -120,11 +120,6 @@ func (f *fleet) dueNow(ctx context.Context, src *config.Source) error {
 	return err
 }
 
-// An identifier is options that can tell whose account requests are signed for.
-type identifier interface {
-	Account(ctx context.Context, c *syncd.Client) (string, error)
-}
-
 // identify asks the provider whose account a credential is of: "" where it does
 // not say. Keys that a user gave are tried by a cheap request in any case.
 func (f *fleet) identify(ctx context.Context, src *config.Source, c account.Connection) (string, error) {
@@ -144,9 +139,10 @@ func (f *fleet) identify(ctx context.Context, src *config.Source, c account.Conn
 		return "", err
 	}
 	var id string
-	if who, ok := src.Options.(identifier); ok {
+	if who, ok := src.Options.(syncd.Identifier); ok {
 		id, err = who.Account(ctx, client)
-	} else if c.Secrets != nil {
+	}
+	if id == "" && err == nil && c.Secrets != nil {
 		err = firstPage(ctx, src, client)
 	}
 	if refusal, ok := errors.AsType[*syncd.HTTPError](err); ok && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden) {

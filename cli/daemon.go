@@ -125,6 +125,9 @@ func (d *daemon) apply(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	applied, err := d.applySpecs(ctx)
+	if err == nil {
+		err = d.fleet.redeclare(ctx)
+	}
 	if err != nil {
 		if before != nil {
 			d.fleet.force.Store(before)

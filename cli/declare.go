@@ -55,6 +55,32 @@ func (f *fleet) declare(ctx context.Context, key store.Key, declaration string) 
 	return src, added, err
 }
 
+// redeclare takes over what a new configuration means for the sources that were
+// added at run time: the schedule of their provider, where they have none of
+// their own. Those that no longer fit are left as they are; why says so.
+func (f *fleet) redeclare(ctx context.Context) error {
+	now, err := f.store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	for row, err := range sourcesOf(ctx, f.store, store.SourceFilter{Declared: true}) {
+		if err != nil {
+			return err
+		}
+		src, err := f.force.Load().source(row.Key, row.Declared)
+		if err != nil {
+			f.force.Load().complain(f.log, row.Key, err)
+			continue
+		}
+		if spec := specOf(src, now); spec.Schedule != row.Schedule || spec.Connector != row.Connector || (spec.Full == "") != row.FullAt.IsZero() {
+			if err := f.store.Add(ctx, spec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // waitsForUser reports whether a source can't be run before its user connects.
 func (f *fleet) waitsForUser(ctx context.Context, src *config.Source) (bool, error) {
 	if w := wayOf(src.Of); w == byNobody || w == byItself || src.Of.Connector.Auth.Optional {

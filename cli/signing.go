@@ -10,6 +10,7 @@ import (
 	"github.com/syncdhq/syncd/internal/account"
 	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/oauth"
+	"github.com/syncdhq/syncd/internal/store"
 	"github.com/syncdhq/syncd/internal/transport"
 	"github.com/syncdhq/syncd/internal/vault"
 )
@@ -42,12 +43,15 @@ func (f *fleet) signing(ctx context.Context, src *config.Source, whose string) (
 		}
 		return s, err
 	}
+	if s.auth.Optional {
+		// Where nothing was connected, no keys need to be there either.
+		if _, err := f.store.Credential(ctx, keyOf(src)); errors.Is(err, store.ErrNotFound) {
+			return s, nil
+		}
+	}
 	book, err := f.accounts(ctx)
 	if err == nil {
 		s.credentials, err = book.Secrets(ctx, keyOf(src), f.terms(src.Of, whose))
-	}
-	if never, ok := errors.AsType[*account.ReauthError](err); ok && never.Never && s.auth.Optional {
-		return s, nil
 	}
 	if err != nil {
 		s.auth.Scheme, s.tokens = syncd.OAuth2, none{err}

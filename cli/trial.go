@@ -20,6 +20,7 @@ type trial struct {
 	streams []syncd.Stream
 	wire    *witness
 	now     func() time.Time
+	redact  func(string) string // takes out the credentials, which a provider may send back as data
 }
 
 // A trialResult is what one page of a stream came to.
@@ -121,7 +122,7 @@ func newTrial(ctx context.Context, f *fleet, cfg *config.Config, src *config.Sou
 	if err != nil {
 		return nil, usageError{fmt.Errorf("options: %w", err)}
 	}
-	return &trial{streams: streams, wire: w, now: f.now}, nil
+	return &trial{streams: streams, wire: w, now: f.now, redact: stack.Redact}, nil
 }
 
 func (t *trial) run(ctx context.Context, req tryRequest) ([]trialResult, error) {
@@ -136,12 +137,29 @@ func (t *trial) run(ctx context.Context, req tryRequest) ([]trialResult, error) 
 		if err != nil {
 			return nil, usageError{err}
 		}
-		results = append(results, t.one(ctx, s, req, since))
+		r := t.one(ctx, s, req, since)
+		r.redact(t.redact)
+		results = append(results, r)
 	}
 	if len(results) == 0 {
 		return nil, usageError{fmt.Errorf("there is no stream %q: there is %s", req.stream, strings.Join(names, ", "))}
 	}
 	return results, nil
+}
+
+// redact takes the credentials out of all that is shown.
+func (r *trialResult) redact(redact func(string) string) {
+	for _, text := range []*string{&r.Part, &r.Marks, &r.Next, &r.Sync, &r.Goes, &r.Error} {
+		*text = redact(*text)
+	}
+	for _, list := range [][]string{r.IDs, r.Rejects, r.Doubts, r.Samples} {
+		for i := range list {
+			list[i] = redact(list[i])
+		}
+	}
+	for i := range r.Asked {
+		r.Asked[i].URL, r.Asked[i].Came = redact(r.Asked[i].URL), redact(r.Asked[i].Came)
+	}
 }
 
 // one tries a stream.

@@ -19,8 +19,9 @@ type api struct {
 	used    map[string]string // params that templates use, and where first
 	headers []setting
 	rules   []rule
-	lists   []*list // by name
-	faults  []error // all that is wrong
+	account *accountRequest // nil: the API is not asked
+	lists   []*list         // by name
+	faults  []error         // all that is wrong
 }
 
 // A setting is a query parameter or header with the template of its value.
@@ -75,6 +76,7 @@ func compile(o *Options) *api {
 	a.checkAPI(o)
 	a.headers = a.settings("headers", o.Headers, []string{"params"})
 	a.rules = a.compileRules("errors", o.Errors)
+	a.account = a.compileAccount(o.Whose)
 	if len(o.Lists) == 0 {
 		a.fault("streams", "there are none: name at least one list to read")
 	}

@@ -57,9 +57,8 @@ type Connection struct {
 
 // A ReauthError says that the user must connect the account again. It holds no secret.
 type ReauthError struct {
-	Key   store.Key
-	Why   string
-	Never bool // it is not connected
+	Key store.Key
+	Why string
 
 	bound string // where the session would have sent the token
 }
@@ -161,7 +160,7 @@ func (b *Book) put(ctx context.Context, row store.Credential, g grant, events ..
 func (b *Book) open(ctx context.Context, key store.Key) (grant, store.Credential, error) {
 	row, err := b.Store.Credential(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
-		return grant{}, row, &ReauthError{Key: key, Why: notConnected, Never: true}
+		return grant{}, row, &ReauthError{Key: key, Why: notConnected}
 	}
 	if err != nil {
 		return grant{}, row, err

@@ -121,6 +121,10 @@ func (s *Stack) Client(base string) (*syncd.Client, error) {
 	return syncd.NewClient(base, s.Whole(), s.Stream())
 }
 
+// Redact replaces the credentials of the source, in the forms in which they could
+// come back, in a text that is to be shown.
+func (s *Stack) Redact(text string) string { return s.sign.redact(text) }
+
 // Requests returns how many requests were sent since Reset, retries and
 // redirects included.
 func (s *Stack) Requests() int64 { return s.requests.Load() }

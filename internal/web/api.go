@@ -76,6 +76,10 @@ var routes = []route{
 	{"GET /v1/events", (*API).listEvents},
 }
 
+// streamed are the calls that answer with more than one JSON value. They are
+// described too.
+var streamed = []string{}
+
 // register adds the routes.
 func (a *API) register(mux *http.ServeMux) {
 	for _, r := range routes {
