@@ -176,7 +176,7 @@ func (h *host) described(method, path string, r reply) {
 			at = template
 		}
 	}
-	if at == "" || len(r.body) == 0 {
+	if at == "" || len(r.body) == 0 || r.header.Get("Content-Type") == "application/x-ndjson" {
 		return
 	}
 	at = "openapi.json#/paths/" + strings.ReplaceAll(at, "/", "~1") + "/" + strings.ToLower(method) + "/responses/" + strconv.Itoa(r.status) + "/content/application~1json/schema"
@@ -559,4 +559,40 @@ func TestConnectSessionByKey(t *testing.T) {
 			t.Errorf("%s holds a secret", name)
 		}
 	}
+}
+
+// A user leaves: all that there is is handed over, and then nothing is left.
+func TestAPIUserLeaves(t *testing.T) {
+	h := newHost(t)
+	h.desk.who = 1
+	h.connect()
+	h.want(h.ask("POST", "/v1/sources", `{"user":"alice","provider":"sample"}`, "Idempotency-Key", "k"), 201)
+	h.want(h.ask("POST", "/v1/sources", `{"user":"bob","provider":"sample"}`), 201)
+	for _, r := range h.sync() {
+		if r.Error != "" {
+			t.Fatal(r)
+		}
+	}
+	export := h.want(h.ask("GET", "/v1/users/alice/export", ""), 200, `"syncd_export":1`, `"table":"records"`, `"end":true`)
+	if strings.Contains(export.body, `"bob"`) || strings.Count(export.body, "\n") < 10 {
+		t.Errorf("export %s", export.body)
+	}
+	h.want(h.ask("GET", "/v1/users/alice/export", "", "Authorization", ""), 401)
+	h.want(h.ask("GET", "/v1/users/nobody/export", ""), 404, "no_such_user")
+	h.want(h.ask("DELETE", "/v1/users/alice", ""), 200, `"complete":true`, `"revoked":true`, "backups")
+	if len(h.desk.revoked) != 1 {
+		t.Errorf("revoked %v", h.desk.revoked)
+	}
+	h.want(h.ask("DELETE", "/v1/users/alice", ""), 404, "no_such_user")
+	for _, name := range []string{"syncd.db", "syncd.db-wal"} {
+		if data, err := os.ReadFile(filepath.Join(h.dir, name)); err == nil && bytes.Contains(data, []byte("alice")) {
+			t.Errorf("%s holds alice's name", name)
+		}
+	}
+	h.want(h.ask("GET", "/v1/sources", ""), 200, `"bob"`)
+	h.configure(`{ user: bob, provider: desk, credentials: { token: canary-t } }`)
+	if err := h.fleet.use(h.load()); err != nil {
+		t.Fatal(err)
+	}
+	h.want(h.ask("DELETE", "/v1/users/bob", ""), 409, "source_configured")
 }

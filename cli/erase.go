@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/syncdhq/syncd/internal/account"
 	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/outfile"
 	"github.com/syncdhq/syncd/internal/store"
@@ -89,19 +90,20 @@ func (a *app) eraseUser(ctx context.Context, req eraseRequest, out output) error
 	if file != nil {
 		defer file.Drop()
 	}
-	if err := standStill(ctx, s, req.user); err != nil {
+	f := newFleet(s, newLog(a.Err, cfg.Log))
+	defer f.close()
+	if err := f.use(cfg); err != nil {
 		return err
 	}
-	r := &receipt{
-		User: req.user, Began: time.Now().UTC().Truncate(time.Second), By: fmt.Sprintf("syncd %s, %s", version(), operator()), Store: cfg.StoreName(),
-		Removed: []store.Trace{}, Tokens: []givenBack{},
+	// What other users' credentials are sealed by does not matter here.
+	f.openBook = func(ctx context.Context) (*account.Book, error) {
+		keys, err := a.keyring(ctx, cfg, s)
+		return &account.Book{Store: s, Keys: keys, Owner: owner()}, err
 	}
-	err = a.erase(ctx, cfg, s, req, r)
-	if err != nil {
-		r.Error = err.Error()
+	r, err := f.erase(ctx, req.user, req.rewrite)
+	if r == nil {
+		return err
 	}
-	r.Ended = time.Now().UTC().Truncate(time.Second)
-	r.Complete = err == nil
 	err = errors.Join(err, out.print(a.Out, r, r.print))
 	if file != nil {
 		err = errors.Join(err, file.Write(func(w io.Writer) error { return (&output{"json"}).print(w, r, nil) }))
@@ -171,13 +173,32 @@ func whenEnded(leased *store.LeasedError) error {
 	return fmt.Errorf("%w: it is paused, so no other run begins; try again when this one has ended", leased)
 }
 
-// erase does it, and notes in the receipt how it goes.
-func (a *app) erase(ctx context.Context, cfg *config.Config, s store.Store, req eraseRequest, r *receipt) error {
-	removed := store.Tally{}
-	err := a.giveAllBack(ctx, cfg, s, req.user, r, removed)
+// erase erases a user whom the configuration does not have. Once it has begun
+// there is a receipt, beside an error as well; before, it is nil.
+func (f *fleet) erase(ctx context.Context, user string, rewrite bool) (*receipt, error) {
+	if err := standStill(ctx, f.store, user); err != nil {
+		return nil, err
+	}
+	r := &receipt{
+		User: user, Began: time.Now().UTC().Truncate(time.Second), By: fmt.Sprintf("syncd %s, %s", version(), operator()), Store: f.config().StoreName(),
+		Removed: []store.Trace{}, Tokens: []givenBack{},
+	}
+	err := f.eraseRows(ctx, user, rewrite, r)
+	if err != nil {
+		r.Error = err.Error()
+	}
+	r.Ended = time.Now().UTC().Truncate(time.Second)
+	r.Complete = err == nil
+	return r, err
+}
+
+// eraseRows does it, and notes in the receipt how it goes.
+func (f *fleet) eraseRows(ctx context.Context, user string, rewrite bool, r *receipt) error {
+	s, removed := f.store, store.Tally{}
+	err := f.giveAllBack(ctx, user, r, removed)
 	var erased []store.Trace
 	if err == nil {
-		erased, err = s.Erase(ctx, req.user)
+		erased, err = s.Erase(ctx, user)
 	}
 	for _, t := range erased {
 		removed.Add(t.Provider, t.Table, t.Rows)
@@ -187,11 +208,11 @@ func (a *app) erase(ctx context.Context, cfg *config.Config, s store.Store, req 
 		err = whenEnded(leased)
 	}
 	if err == nil {
-		err = gone(ctx, s, req.user)
+		err = gone(ctx, s, user)
 	}
 	var left []string
 	if err == nil {
-		if left, err = s.Scrub(ctx, req.rewrite); err != nil {
+		if left, err = s.Scrub(ctx, rewrite); err != nil {
 			err = fmt.Errorf("no row is left, but bytes may be (--rewrite goes on with them): %w", err)
 		}
 	}

@@ -53,7 +53,7 @@ func (a *app) exportUser(ctx context.Context, user, name string) error {
 	if err != nil {
 		return err
 	}
-	e := &export{s: s, user: user, providers: providersOf(found), lines: map[string]int64{}, moved: func(int64) {}}
+	e := newExport(s, user, found)
 	if name == "" {
 		e.terminal = isTerminal(a.Out)
 		return e.write(ctx, a.Out)
@@ -82,6 +82,11 @@ func (a *app) exportUser(ctx context.Context, user, name string) error {
 	}
 	fmt.Fprintf(a.Out, "exported %s about %s to %s\n", count(total, "row"), oneLine(user), oneLine(name))
 	return nil
+}
+
+// newExport returns an export of what was found about a user.
+func newExport(s store.Store, user string, found []store.Trace) *export {
+	return &export{s: s, user: user, providers: providersOf(found), lines: map[string]int64{}, moved: func(int64) {}}
 }
 
 // providersOf returns the providers of traces, each once, in their order.

@@ -13,26 +13,22 @@ import (
 
 // giveAllBack gives the user's tokens back. Whatever keeps it from that is noted
 // in the receipt, and does not keep the data from being erased.
-func (a *app) giveAllBack(ctx context.Context, cfg *config.Config, s store.Store, user string, r *receipt, removed store.Tally) error {
-	credentials, err := s.Credentials(ctx, store.CredentialFilter{User: user})
+func (f *fleet) giveAllBack(ctx context.Context, user string, r *receipt, removed store.Tally) error {
+	credentials, err := f.store.Credentials(ctx, store.CredentialFilter{User: user})
 	if err != nil || len(credentials) == 0 {
 		return err
 	}
-	f := newFleet(s, newLog(a.Err, cfg.Log))
-	defer f.close()
-	keys, shut := a.keyring(ctx, cfg, s)
-	shut = errors.Join(shut, f.use(cfg))
-	f.book = &account.Book{Store: s, Keys: keys, Owner: owner()}
+	book, shut := f.accounts(ctx)
 	for _, c := range credentials {
 		back := givenBack{Provider: c.Provider, Kind: c.Kind}
 		name, _, _ := strings.Cut(c.Provider, "@")
-		switch p := cfg.Providers[name]; {
+		switch p := f.config().Providers[name]; {
 		case shut != nil:
 			back.Said = fmt.Sprintf("it could not be opened (%v), so the provider was not told: the user can withdraw access there", shut)
 		case p == nil:
 			back.Said = fmt.Sprintf("the configuration has no provider %s any more that could be told: the user can withdraw access there", name)
 		default:
-			back.Said, back.Revoked = f.dropAndRevoke(ctx, p, c.Key, removed)
+			back.Said, back.Revoked = f.dropAndRevoke(ctx, book, p, c.Key, removed)
 		}
 		r.Tokens = append(r.Tokens, back)
 		if ctx.Err() != nil {
@@ -44,8 +40,8 @@ func (a *app) giveAllBack(ctx context.Context, cfg *config.Config, s store.Store
 
 // dropAndRevoke deletes a credential and gives it back, and says how that went.
 // One that can't be opened is deleted all the same.
-func (f *fleet) dropAndRevoke(ctx context.Context, p *config.Provider, key store.Key, removed store.Tally) (said string, revoked bool) {
-	dropped, err := f.book.Drop(ctx, key, f.boundTo(p))
+func (f *fleet) dropAndRevoke(ctx context.Context, book *account.Book, p *config.Provider, key store.Key, removed store.Tally) (said string, revoked bool) {
+	dropped, err := book.Drop(ctx, key, f.boundTo(p))
 	if _, kept := f.store.Credential(ctx, key); errors.Is(kept, store.ErrNotFound) {
 		removed.Add(key.Provider, "credentials", 1)
 	}

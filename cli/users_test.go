@@ -109,20 +109,23 @@ func (l late) Erase(ctx context.Context, user string) ([]store.Trace, error) {
 // said to be gone of whom there is a row.
 func TestEraseCut(t *testing.T) {
 	w := filledWorld(t)
-	a := &app{Streams: Streams{Err: io.Discard}}
+	fleetOf := func(s store.Store) *fleet {
+		f := newFleet(s, newLog(io.Discard, w.cfg.Log))
+		t.Cleanup(f.close)
+		w.must(f.use(w.cfg))
+		return f
+	}
 	for want, s := range map[string]store.Store{"cut": cut{w.store}, "1 row about bob came in the meantime": late{w.store}} {
-		r := &receipt{User: "bob"}
-		err := a.erase(t.Context(), w.cfg, s, eraseRequest{user: "bob"}, r)
+		r, err := fleetOf(s).erase(t.Context(), "bob", false)
 		if err == nil || err.Error() != want || len(r.Removed) == 0 || r.Complete {
 			t.Errorf("got %v, %+v, want %s", err, r, want)
 		}
-		r.Error = err.Error()
 		var out strings.Builder
 		r.print(&out)
 		contains(t, out.String(), "bob is not erased whole: "+want, "desk", "backups")
 	}
-	r := &receipt{User: "bob"}
-	w.must(a.erase(t.Context(), w.cfg, w.store, eraseRequest{user: "bob"}, r))
+	_, err := fleetOf(w.store).erase(t.Context(), "bob", false)
+	w.must(err)
 }
 
 // What is being run is left to its end, and begins no other run.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/syncdhq/syncd/internal/connect"
@@ -33,6 +34,10 @@ type Accounts interface {
 	Remove(ctx context.Context, key store.Key, purge bool) (said string, err error)
 	// Events returns what happened to accounts, newest first.
 	Events(ctx context.Context, f store.EventFilter) ([]store.Event, error)
+	// Erase removes every trace of a user and returns the receipt, a JSON value.
+	Erase(ctx context.Context, user string) (receipt any, err error)
+	// Export writes all that there is of a user.
+	Export(ctx context.Context, user string, w io.Writer) error
 
 	// Way says how a session's user connects.
 	Way(ctx context.Context, session connect.Session) (Way, error)

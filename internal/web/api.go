@@ -74,17 +74,19 @@ var routes = []route{
 	{"POST /v1/connect-sessions", (*API).newSession},
 	{"GET /v1/connect-sessions/{id}", (*API).showSession},
 	{"GET /v1/events", (*API).listEvents},
+	{"DELETE /v1/users/{user}", (*API).eraseUser},
 }
 
 // streamed are the calls that answer with more than one JSON value. They are
 // described too.
-var streamed = []string{}
+var streamed = []string{"GET /v1/users/{user}/export"}
 
 // register adds the routes.
 func (a *API) register(mux *http.ServeMux) {
 	for _, r := range routes {
 		mux.HandleFunc(r.pattern, a.handler(r))
 	}
+	mux.HandleFunc("GET /v1/users/{user}/export", a.exportUser)
 	mux.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Write(description)
@@ -362,4 +364,41 @@ func (a *API) listEvents(ctx context.Context, c *call) (answer, error) {
 		p.Next = strconv.FormatInt(rows[len(rows)-1].Seq, 10)
 	}
 	return answer{status: http.StatusOK, value: p}, nil
+}
+
+func (a *API) eraseUser(ctx context.Context, c *call) (answer, error) {
+	receipt, err := a.Accounts.Erase(ctx, c.PathValue("user"))
+	return answer{status: http.StatusOK, value: receipt}, err
+}
+
+// exportUser streams: it is not kept for a repetition.
+func (a *API) exportUser(w http.ResponseWriter, req *http.Request) {
+	if a.caller(req) == "" {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="syncd"`)
+		Fault(http.StatusUnauthorized, "unauthorized", "show a token of api.tokens in the configuration: Authorization: Bearer TOKEN").write(w)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Cache-Control", "no-store")
+	out := &begun{ResponseWriter: w}
+	if err := a.Accounts.Export(req.Context(), req.PathValue("user"), out); err != nil {
+		if !out.yes {
+			w.Header().Del("Content-Type")
+			a.fail(w, req, err)
+			return
+		}
+		a.Log.Error("an export broke off", "error", err)
+		panic(http.ErrAbortHandler) // so that nobody takes it for whole
+	}
+}
+
+// begun notes whether a body was begun.
+type begun struct {
+	http.ResponseWriter
+	yes bool
+}
+
+func (b *begun) Write(p []byte) (int, error) {
+	b.yes = true
+	return b.ResponseWriter.Write(p)
 }
