@@ -21,7 +21,8 @@ import (
 type eraseRequest struct {
 	user    string
 	yes     bool
-	rewrite bool
+	rewrite bool   // write an SQLite file anew
+	again   bool   // that was asked for by name: also if no row is left
 	receipt string // the file for it, if any
 }
 
@@ -39,8 +40,9 @@ The user must not be in the configuration any more. One whose source is being ru
 is erased when that run has ended: try again then. An erasure that was cut goes on
 when it is called again. The receipt says what was removed, and what cannot be
 removed from here, such as backups. An SQLite file is written anew at the end,
-since its free room can hold former versions of rows: that takes as much room once
-more, and --rewrite=false leaves it out.`,
+since its free room can hold former versions of rows: that takes as much room as it
+twice, and --rewrite=false leaves it out. With --rewrite it is also done where no
+row is left: after an erasure that was cut at its very end.`,
 		Example: `  syncd users erase alice                                  asks first
   syncd users erase alice --yes --receipt alice-erased.json
   syncd users erase alice --yes -o json`,
@@ -49,7 +51,7 @@ more, and --rewrite=false leaves it out.`,
 			if err := given(c, "receipt", req.receipt); err != nil {
 				return err
 			}
-			req.user = args[0]
+			req.user, req.again = args[0], req.rewrite && c.Flags().Changed("rewrite")
 			return a.eraseUser(c.Context(), req, out)
 		},
 	}
@@ -72,10 +74,10 @@ func (a *app) eraseUser(ctx context.Context, req eraseRequest, out output) error
 		return err
 	}
 	found, err := tracesOf(ctx, s, req.user)
-	if err != nil {
+	if nothing := errors.Is(err, errNothing); err != nil && !(nothing && req.again) {
 		return err
 	}
-	if !req.yes {
+	if !req.yes && len(found) > 0 {
 		if err := a.sure(fmt.Sprintf("all of %s (%s, %s, %s in all)", oneLine(req.user),
 			count(rowsOf(found, "sources"), "source"), count(rowsOf(found, "records"), "record"), count(rowsOf(found, ""), "row"))); err != nil {
 			return err
@@ -210,7 +212,9 @@ func (f *fleet) eraseRows(ctx context.Context, user string, rewrite bool, r *rec
 	}
 	var left []string
 	if err == nil {
-		left, err = s.Scrub(ctx, rewrite)
+		if left, err = s.Scrub(ctx, rewrite); err != nil {
+			err = fmt.Errorf("no row is left, but bytes may be (--rewrite goes on with them): %w", err)
+		}
 	}
 	r.Left = notRemoved(r, left)
 	return err

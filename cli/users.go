@@ -71,14 +71,15 @@ func (a *app) completeStored(c *cobra.Command, args []string, begun string) ([]c
 	}
 	defer s.Close()
 	var out []cobra.Completion
-	for u, err := range usersOf(c.Context(), s) {
-		if err != nil {
-			break
-		}
+	found, _ := s.Users(c.Context(), begun, pageRows) // what can't be read completes nothing
+	for _, u := range found {
 		out = appendCompletion(out, []string{begun}, u.ID)
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
+
+// errNothing: there is no row about a user.
+var errNothing = errors.New("the store has no row about this user, or never had one (ids are compared letter by letter; see: syncd users list)")
 
 // tracesOf returns what there is about a user; nothing is an error, and so is an
 // id that nobody can have.
@@ -88,7 +89,7 @@ func tracesOf(ctx context.Context, s store.Users, user string) ([]store.Trace, e
 		return nil, usageError{fmt.Errorf("nobody can have the id %q: %w", user, err)}
 	}
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("nothing is left of %s: the store has no row about this user, or never had one (ids are compared letter by letter; see: syncd users list)", oneLine(user))
+		err = fmt.Errorf("nothing is left of %s: %w", oneLine(user), errNothing)
 	}
 	return found, err
 }

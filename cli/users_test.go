@@ -80,6 +80,7 @@ func TestErase(t *testing.T) {
 	for range 2 {
 		contains(t, w.run(exitFailed, "users", "erase", "bob", "--yes"), "nothing is left of bob")
 	}
+	contains(t, w.run(exitDone, "users", "erase", "bob", "--rewrite"), "nothing is left of bob") // of one that was cut at its end
 	contains(t, w.run(exitFailed, "users", "erase", "nobody", "--yes"), "nothing is left of nobody", "never had one")
 	contains(t, w.run(exitUsage, "users", "erase", strings.Repeat("x", 300), "--yes"), "nobody can have the id")
 	w.source(alice)

@@ -26,8 +26,8 @@ type Users interface {
 
 	// Scrub makes the bytes of deleted rows go from the database's own files, as
 	// far as it can, and returns where they are left, for people. With rewrite it
-	// may write all of them anew, which takes as long as they are large and as
-	// much room once more.
+	// may write all of them anew, which takes as long as they are large, and as
+	// much room twice.
 	Scrub(ctx context.Context, rewrite bool) (left []string, err error)
 
 	// RecordsOf returns up to limit records of a user, live and deleted, by

@@ -38,12 +38,15 @@ func (s *Store) Scrub(ctx context.Context, rewrite bool) (left []string, err err
 		return nil, err
 	}
 	defer func() { s.writer <- w }()
-	switch {
-	case !rewrite:
+	if !rewrite {
 		left = append(left, fmt.Sprintf("the free room in %s, which can hold former versions of rows until the file is written anew (VACUUM)", s.path))
-	default:
-		if err := w.vacuum(ctx); err != nil {
-			left = append(left, fmt.Sprintf("the free room in %s, which can hold former versions of rows: it could not be written anew (VACUUM: %v)", s.path, err))
+	} else {
+		err := w.vacuum(ctx)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			left = append(left, fmt.Sprintf("the free room in %s, which can hold former versions of rows: it could not be written anew by VACUUM (%v)", s.path, err))
 		}
 	}
 	emptied, err := w.emptyLog(ctx, scrubPatience)
@@ -63,8 +66,7 @@ func (w *writer) vacuum(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = w.pragma(context.WithoutCancel(ctx), "temp_store = memory") }() // else it is slower, and that is all
-	_, err := w.conn.ExecContext(ctx, "VACUUM")
-	return err
+	return w.untilFree(ctx, "write the file anew", "VACUUM")
 }
 
 // emptyLog moves the write-ahead log into the file and cuts it to nothing. It
