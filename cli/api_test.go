@@ -579,7 +579,7 @@ func TestAPIUserLeaves(t *testing.T) {
 	}
 	h.want(h.ask("GET", "/v1/users/alice/export", "", "Authorization", ""), 401)
 	h.want(h.ask("GET", "/v1/users/nobody/export", ""), 404, "no_such_user")
-	h.want(h.ask("DELETE", "/v1/users/alice", ""), 200, `"complete":true`, `"revoked":true`, "backups")
+	h.want(h.ask("DELETE", "/v1/users/alice?rewrite=true", ""), 200, `"complete":true`, `"revoked":true`, "backups")
 	if len(h.desk.revoked) != 1 {
 		t.Errorf("revoked %v", h.desk.revoked)
 	}

@@ -20,7 +20,7 @@ func (s served) known(ctx context.Context, user string) ([]store.Trace, error) {
 }
 
 // Erase implements web.Accounts.
-func (s served) Erase(ctx context.Context, user string) (any, error) {
+func (s served) Erase(ctx context.Context, user string, rewrite bool) (any, error) {
 	if err := declaredHere(s.config(), user); err != nil {
 		return nil, problem(errConfigured)
 	}
@@ -28,7 +28,7 @@ func (s served) Erase(ctx context.Context, user string) (any, error) {
 		return nil, err
 	}
 	// What was begun is ended: half an erasure helps nobody.
-	r, err := s.erase(context.WithoutCancel(ctx), user, true)
+	r, err := s.erase(context.WithoutCancel(ctx), user, rewrite)
 	if _, running := errors.AsType[*store.LeasedError](err); r == nil || running {
 		return nil, problem(err)
 	}

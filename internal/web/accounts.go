@@ -35,7 +35,8 @@ type Accounts interface {
 	// Events returns what happened to accounts, newest first.
 	Events(ctx context.Context, f store.EventFilter) ([]store.Event, error)
 	// Erase removes every trace of a user and returns the receipt, a JSON value.
-	Erase(ctx context.Context, user string) (receipt any, err error)
+	// rewrite is whether an SQLite file is written anew.
+	Erase(ctx context.Context, user string, rewrite bool) (receipt any, err error)
 	// Export writes all that there is of a user.
 	Export(ctx context.Context, user string, w io.Writer) error
 

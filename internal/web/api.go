@@ -367,7 +367,7 @@ func (a *API) listEvents(ctx context.Context, c *call) (answer, error) {
 }
 
 func (a *API) eraseUser(ctx context.Context, c *call) (answer, error) {
-	receipt, err := a.Accounts.Erase(ctx, c.PathValue("user"))
+	receipt, err := a.Accounts.Erase(ctx, c.PathValue("user"), c.URL.Query().Get("rewrite") == "true")
 	return answer{status: http.StatusOK, value: receipt}, err
 }
 
