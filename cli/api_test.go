@@ -91,12 +91,20 @@ providers:
   safe:
     connector: ./safe.yaml
     schedule: "@daily"
+  door:
+    connector: ./door.yaml
+    schedule: "@daily"
   sample: { connector: sample, schedule: "@daily", options: { size: 20, faults: false } }
   news: { connector: hacker_news, schedule: "@daily" }
   feed: { connector: csv, schedule: "@daily", options: { path: a.csv, key: [id] } }
 sources: [` + sources + "]\n"
 	for name, text := range map[string]string{
 		"syncd.yaml": text,
+		"door.yaml": `base_url: ` + h.desk.URL + `
+auth: { scheme: basic }
+streams:
+  doors: { path: /door, mark: updated_at }
+`,
 		"safe.yaml": `base_url: ` + h.desk.URL + `
 auth: { scheme: header, name: X-Key }
 streams:
@@ -404,6 +412,25 @@ func TestAPIGivesKeys(t *testing.T) {
 	h.want(h.ask("GET", "/v1/sources/alice/safe", ""), 200, `"paused":["auth"]`)
 	h.want(h.ask("POST", "/v1/sources", `{"user":"bob","provider":"safe","credentials":{"token":"canary-key"}}`), 201, `"paused":[]`)
 	h.want(h.ask("DELETE", "/v1/sources/bob/safe?records=purge", ""), 200, "its key is deleted", "its records are deleted")
+}
+
+// A name and a password are tried and kept as an API key is.
+func TestAPIGivesAPassword(t *testing.T) {
+	h := newHost(t)
+	h.want(h.ask("POST", "/v1/sources", `{"user":"alice","provider":"door","credentials":{"username":"alice"}}`), 422, "the password is missing")
+	h.want(h.ask("POST", "/v1/sources", `{"user":"alice","provider":"door","credentials":{"username":"alice","password":"canary-wrong"}}`), 422, "refused")
+	h.want(h.ask("POST", "/v1/sources", `{"user":"alice","provider":"door","credentials":{"username":"alice","password":"canary-password"}}`), 201, `"paused":[]`)
+	if r := h.sync()[store.Key{User: "alice", Provider: "door"}]; r.State != store.Done {
+		t.Errorf("run %+v", r)
+	}
+	_, link := h.begin(`{"user":"bob","provider":"door"}`)
+	b := browser(t)
+	if _, _, page := h.visit(b, "GET", link, ""); !strings.Contains(page, `name="username"`) || !strings.Contains(page, `name="password"`) {
+		t.Errorf("page %s", page)
+	}
+	if status, _, page := h.visit(b, "POST", link, "username=alice&password=canary-password"); status != 200 || !strings.Contains(page, "Your account at door is connected") {
+		t.Errorf("%d %s", status, page)
+	}
 }
 
 // browser is a user's, which follows no redirect by itself.

@@ -79,6 +79,12 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.revoked = append(d.revoked, r.FormValue("token"))
 	case "/me": // the number of the one who has connected
 		fmt.Fprintf(w, `{"id": %d}`, d.who)
+	case "/door":
+		if user, password, _ := r.BasicAuth(); user != "alice" || password != "canary-password" {
+			w.WriteHeader(401)
+			return
+		}
+		fmt.Fprint(w, `[{"id": 1, "updated_at": "2026-06-01T10:00:00Z"}]`)
 	case "/secrets":
 		if r.Header.Get("X-Key") != "canary-key" {
 			w.WriteHeader(401)
