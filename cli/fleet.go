@@ -156,6 +156,13 @@ func timetable(s *config.Source) scheduler.Timetable {
 	return scheduler.Timetable{Schedule: s.Schedule, Spread: s.Spread, CatchUp: s.CatchUp, Full: s.Full}
 }
 
+// timetable is a source's, with when it is given up.
+func (now *force) timetable(src *config.Source) scheduler.Timetable {
+	t := timetable(src)
+	t.GiveUp = scheduler.GiveUp(now.cfg.GiveUp)
+	return t
+}
+
 // Entry implements scheduler.Table.
 func (f *fleet) Entry(key store.Key, declared string) (scheduler.Entry, bool) {
 	now := f.force.Load()
@@ -167,7 +174,7 @@ func (f *fleet) Entry(key store.Key, declared string) (scheduler.Entry, bool) {
 		return scheduler.Entry{}, false
 	}
 	return scheduler.Entry{
-		Timetable: timetable(src),
+		Timetable: now.timetable(src),
 		Run: func(ctx context.Context, task scheduler.Task, stop <-chan struct{}) scheduler.Result {
 			return f.run(ctx, now.cfg, src, task.Claim.Account, run.Job{
 				Lease: task.Claim.Lease, RunID: task.Run.ID, At: task.Claim.Now,

@@ -33,6 +33,7 @@ type Config struct {
 	Lease   time.Duration
 	Grace   time.Duration // how long runs have to end when the daemon stops
 	Changes bool          // write the outbox
+	GiveUp  GiveUp
 	Limits  Limits
 	Log     Log
 
@@ -51,6 +52,13 @@ type API struct {
 	URL      string         // as users' browsers see it, without a slash at its end; "" if they can't
 	Tokens   []vault.Secret // of applications; none: nobody is answered
 	ReturnTo []string       // origins, as browsers spell them
+}
+
+// GiveUp says when a source that only fails pauses itself: after so many failures
+// in a row (0: never), and so long after it last went well.
+type GiveUp struct {
+	Failures int
+	After    time.Duration
 }
 
 // Limits bound what one source can take.

@@ -17,6 +17,7 @@ type fileShape struct {
 	Keys    at[string]        `yaml:"keys" doc:"the file with the master keys that seal credentials; SYNCD_KEYS in the environment counts before it"`
 	API     apiShape          `yaml:"api" doc:"what applications ask of the daemon where it listens: sources, links with which users connect"`
 	Budget  budgetShape       `yaml:"budget" doc:"a run that takes longer goes on in its turn, after the others that wait"`
+	GiveUp  giveUpShape       `yaml:"give_up" doc:"when a source that only fails pauses itself, until somebody resumes it"`
 	Limits  limitsShape       `yaml:"limits" doc:"bounds of what one source can take"`
 	Log     logShape          `yaml:"log" doc:"how the daemon logs"`
 
@@ -33,6 +34,11 @@ type apiShape struct {
 type budgetShape struct {
 	Time  at[time.Duration] `yaml:"time" doc:"how long a run may take; 0s is no limit"`
 	Pages at[int]           `yaml:"pages" doc:"how many pages a run may take; 0 is no limit"`
+}
+
+type giveUpShape struct {
+	Failures at[int]           `yaml:"failures" doc:"after so many failed runs in a row; 0 for never"`
+	After    at[time.Duration] `yaml:"after" doc:"and so long after it last went well"`
 }
 
 type limitsShape struct {
@@ -127,6 +133,8 @@ func defaults() fileShape {
 	f.Spread.Value = 30 * time.Second
 	f.CatchUp.Value = "once"
 	f.Budget.Time.Value = time.Hour
+	f.GiveUp.Failures.Value = 30
+	f.GiveUp.After.Value = 7 * 24 * time.Hour
 	f.Limits.Body.Value = 64 << 20
 	f.Limits.InlineWait.Value = time.Minute
 	f.Limits.Park.Value = 24 * time.Hour

@@ -139,6 +139,9 @@ func (l *loader) top(root *yaml.Node, f *fileShape) {
 	within(l, &f.Lease, time.Second, time.Hour)
 	within(l, &f.Grace, 0, 10*time.Minute)
 	within(l, &f.Spread, 0, maxSpread)
+	within(l, &f.GiveUp.Failures, 0, 1<<20)
+	within(l, &f.GiveUp.After, 0, 366*24*time.Hour)
+	l.cfg.GiveUp = GiveUp{f.GiveUp.Failures.Value, f.GiveUp.After.Value}
 	within(l, &f.Limits.Body, 1<<10, 1<<30)
 	within(l, &f.Limits.InlineWait, 0, 10*time.Minute)
 	within(l, &f.Limits.Park, time.Minute, 31*24*time.Hour)

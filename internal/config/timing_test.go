@@ -131,6 +131,7 @@ grace: 0s
 spread: 10s
 catch_up: none
 changes: true
+give_up: { failures: 5, after: 1d }
 budget: { time: 30m, pages: 500 }
 limits: { body: 1MiB, inline_wait: 5s, park: 1w, rejects: 0.1 }
 log: { level: warn, format: json }
@@ -155,7 +156,7 @@ sources:
 `, nil)
 	want := &Config{
 		Path: "folder/syncd.yaml", Dir: cfg.Dir, Store: "sqlite:/var/lib/syncd/syncd.db", Listen: "[::1]:8400", Keys: "/var/lib/syncd/syncd.keys", Workers: 100,
-		Lease: 2 * time.Minute, Changes: true,
+		Lease: 2 * time.Minute, Changes: true, GiveUp: GiveUp{5, 24 * time.Hour},
 		Limits: Limits{Body: 1 << 20, InlineWait: 5 * time.Second, Park: 7 * 24 * time.Hour, Rejects: 10},
 		Log:    Log{Level: slog.LevelWarn, Format: "json"},
 	}
@@ -178,7 +179,7 @@ sources:
 	if diff := cmp.Diff(Provider{Name: "b", OnMissing: Keep, MaxMissing: 30, Budget: Budget{Time: 30 * time.Minute, Pages: 500}}, b); diff != "" {
 		t.Errorf("provider b (-want +got)\n%s", diff)
 	}
-	if s := cfg.Sources[0]; s.Line != 27 || s.Column != 3 {
-		t.Errorf("source: got line %d column %d, want 27 and 3", s.Line, s.Column)
+	if s := cfg.Sources[0]; s.Line != 28 || s.Column != 3 {
+		t.Errorf("source: got line %d column %d, want 28 and 3", s.Line, s.Column)
 	}
 }

@@ -19,6 +19,14 @@ type Timetable struct {
 	Spread   time.Duration // the window over which sources with the same tick are spread
 	CatchUp  bool          // ticks missed while no daemon ran become one run
 	Full     *schedule.Schedule
+	GiveUp   GiveUp
+}
+
+// A GiveUp says when a source that only fails is no longer tried: after so many
+// failures in a row, and so long after it last went well. Zero Failures is never.
+type GiveUp struct {
+	Failures int
+	After    time.Duration
 }
 
 // Due returns when a source is to be claimed for a tick: the tick and its own
@@ -111,6 +119,7 @@ func (t Timetable) Outcome(c store.Claim, p Plan, r Result, now time.Time) store
 	}
 	switch r.State {
 	case store.Done:
+		o.Lift = store.PausedFailing // somebody has tried it by hand
 		if p.Full {
 			o.FullAt = t.Full.Next(now)
 		}
@@ -123,6 +132,9 @@ func (t Timetable) Outcome(c store.Claim, p Plan, r Result, now time.Time) store
 	default:
 		o.Failures = c.Failures + 1
 		o.Resume, o.DueAt = store.ResumeFailed, now.Add(retryAfter(c.Key, o.Failures))
+		if t.GiveUp.Failures > 0 && o.Failures >= t.GiveUp.Failures && now.Sub(c.WellAt) >= t.GiveUp.After {
+			o.Pause = store.PausedFailing
+		}
 	}
 	return o
 }

@@ -151,6 +151,20 @@ func TestOutcome(t *testing.T) {
 			t.Errorf("%s: due %s, resume %q, %d failures; want %s, %q, %d", tt.state, o.DueAt, o.Resume, o.Failures, tt.due, tt.resume, tt.failures)
 		}
 	}
+	table.GiveUp = GiveUp{30, 7 * 24 * time.Hour}
+	for _, tt := range []struct {
+		failures int
+		well     time.Duration
+		want     string
+	}{{28, 8 * 24 * time.Hour, ""}, {29, 8 * 24 * time.Hour, store.PausedFailing}, {29, 6 * 24 * time.Hour, ""}, {500, 7 * 24 * time.Hour, store.PausedFailing}} {
+		c.Failures, c.WellAt = tt.failures, now.Add(-tt.well)
+		if o := table.Outcome(c, p, Result{State: store.Failed}, now); o.Pause != tt.want {
+			t.Errorf("%d failures before, well %s ago: paused for %q, want %q", tt.failures, tt.well, o.Pause, tt.want)
+		}
+	}
+	if o := table.Outcome(c, p, Result{State: store.Done}, now); o.Pause != "" || o.Lift != store.PausedFailing {
+		t.Errorf("done: %+v", o)
+	}
 	last := time.Duration(0)
 	for c.Failures = 0; c.Failures < 40; c.Failures++ {
 		o := table.Outcome(c, p, Result{State: store.Failed}, now)

@@ -128,9 +128,10 @@ type Claim struct {
 	Resume   string    // why it is due other than by its tick: one of the Resume constants, or ""
 	Failures int       // failed runs in a row
 	Paused   []string
-	Declared string // see Source
-	Account  string // see Source
-	Previous string // id of the run found abandoned, if any
+	Declared string    // see Source
+	Account  string    // see Source
+	WellAt   time.Time // when a run last ended well; when it was created if none has
+	Previous string    // id of the run found abandoned, if any
 }
 
 // MidRound reports whether the run before ended before it had been through all
@@ -159,4 +160,6 @@ type Outcome struct {
 	Resume   string
 	Failures int
 	FullAt   time.Time // zero keeps what is stored
+	Pause    string    // a reason to pause it for, in the same transaction; "" for none
+	Lift     string    // a reason that is taken away in the same transaction; "" for none
 }

@@ -90,7 +90,10 @@ func (s *Store) take(key store.Key, owner string, now time.Time, ttl time.Durati
 	c := store.Claim{
 		Lease: store.Lease{Key: key, Token: src.token, Owner: src.owner},
 		Now:   now, NextAt: src.nextAt, DueAt: src.dueAt, FullAt: src.fullAt,
-		Resume: src.resume, Failures: src.failures, Paused: slices.Clone(src.paused), Declared: src.declared, Account: src.account,
+		Resume: src.resume, Failures: src.failures, Paused: slices.Clone(src.paused), Declared: src.declared, Account: src.account, WellAt: src.lastDoneAt,
+	}
+	if c.WellAt.IsZero() {
+		c.WellAt = src.createdAt
 	}
 	if src.resume == store.ResumeAbandoned {
 		c.Previous = src.lastRunID

@@ -87,5 +87,11 @@ func (s *Store) Finish(ctx context.Context, lease store.Lease, runID string, o s
 	if o.State == store.Done {
 		src.lastDoneAt = now
 	}
+	if o.Lift != "" {
+		src.resumeFrom(o.Lift)
+	}
+	if o.Pause != "" {
+		src.pause(o.Pause)
+	}
 	return nil
 }

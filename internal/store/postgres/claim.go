@@ -43,11 +43,11 @@ const takeStatement = `, dead AS (
 	LEFT JOIN dead USING (user_id, provider)
 	WHERE s.user_id = due.user_id AND s.provider = due.provider
 	RETURNING s.user_id, s.provider, s.lease_token, s.next_at, s.due_at, s.full_at, s.resume, s.failures,
-		s.paused, s.last_run_id, s.declared, s.account, due.wanted
+		s.paused, s.last_run_id, s.declared, s.account, COALESCE(s.last_done_at, s.created_at) AS well_at, due.wanted
 )
 SELECT due.user_id, due.provider, COALESCE(taken.lease_token, 0), due.now, taken.next_at, taken.due_at,
 	taken.full_at, COALESCE(taken.resume, ''), COALESCE(taken.failures, 0), taken.paused,
-	COALESCE(taken.last_run_id, ''), COALESCE(taken.declared, ''), COALESCE(taken.account, ''), COALESCE(taken.wanted, false), due.lease_owner, due.lease_until
+	COALESCE(taken.last_run_id, ''), COALESCE(taken.declared, ''), COALESCE(taken.account, ''), taken.well_at, COALESCE(taken.wanted, false), due.lease_owner, due.lease_until
 FROM due LEFT JOIN taken USING (user_id, provider)
 ORDER BY due.wake_at, due.user_id, due.provider`
 
@@ -84,12 +84,12 @@ type takenRow struct {
 func scanTaken(owner string) func(pgx.CollectableRow) (takenRow, error) {
 	return func(row pgx.CollectableRow) (takenRow, error) {
 		var t takenRow
-		var now, next, due, full, until pgtype.Timestamptz
+		var now, next, due, full, well, until pgtype.Timestamptz
 		var lastRun string
 		err := row.Scan(&t.User, &t.Provider, &t.Token, &now, &next, &due, &full, &t.Resume, &t.Failures,
-			&t.Paused, &lastRun, &t.Declared, &t.Account, &t.taken, &t.holder, &until)
+			&t.Paused, &lastRun, &t.Declared, &t.Account, &well, &t.taken, &t.holder, &until)
 		t.Owner = owner
-		t.Now, t.NextAt, t.DueAt, t.FullAt, t.until = moment(now), moment(next), moment(due), moment(full), moment(until)
+		t.Now, t.NextAt, t.DueAt, t.FullAt, t.WellAt, t.until = moment(now), moment(next), moment(due), moment(full), moment(well), moment(until)
 		if t.Resume == store.ResumeAbandoned {
 			t.Previous = lastRun
 		}

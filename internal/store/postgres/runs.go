@@ -78,6 +78,7 @@ const finishStatement = `WITH src AS MATERIALIZED (
 	UPDATE sources s SET
 		lease_owner = '', lease_until = NULL, due_at = COALESCE($10, s.due_at), resume = $11, failures = $12,
 		full_at = COALESCE($13, s.full_at),
+		paused = CASE WHEN $14 = '' AND $15 = '' THEN s.paused ELSE ARRAY(SELECT DISTINCT p FROM unnest(array_remove(s.paused, $15) || $14::text) p WHERE p <> '' ORDER BY p) END,
 		last_done_at = CASE WHEN $5 = '` + store.Done + `' THEN statement_timestamp() ELSE s.last_done_at END
 	FROM src
 	WHERE s.user_id = src.user_id AND s.provider = src.provider AND EXISTS (SELECT FROM found)
@@ -89,7 +90,7 @@ func (s *Store) Finish(ctx context.Context, lease store.Lease, runID string, o s
 	what := fmt.Sprintf("finish run %q of source %s", runID, lease.Key)
 	var runs, leases int64
 	err := s.row(ctx, what, finishStatement, append(leaseArgs(lease), runID, o.State, limits.Text(o.Error), limits.Text(o.Notes),
-		limits.Text(o.Input), o.Requests, stamp(o.DueAt), o.Resume, o.Failures, stamp(o.FullAt)), &runs, &leases)
+		limits.Text(o.Input), o.Requests, stamp(o.DueAt), o.Resume, o.Failures, stamp(o.FullAt), o.Pause, o.Lift), &runs, &leases)
 	switch {
 	case err != nil:
 		return err

@@ -17,19 +17,20 @@ type source struct {
 	failures              int
 	paused                []string
 	declared, account     string
+	wellAt                sql.NullInt64
 	token                 int64
 	owner                 string
 	leaseUntil            sql.NullInt64
 	lastRunID             string
 }
 
-const sourceQuery = `SELECT user_id, provider, next_at, due_at, full_at, resume, failures, paused, declared, account, lease_token, lease_owner, lease_until, last_run_id
+const sourceQuery = `SELECT user_id, provider, next_at, due_at, full_at, resume, failures, paused, declared, account, COALESCE(last_done_at, created_at), lease_token, lease_owner, lease_until, last_run_id
 FROM sources WHERE `
 
 func scanSource(r interface{ Scan(...any) error }) (source, error) {
 	var src source
 	var paused string
-	err := r.Scan(&src.key.User, &src.key.Provider, &src.nextAt, &src.dueAt, &src.fullAt, &src.resume, &src.failures, &paused, &src.declared, &src.account,
+	err := r.Scan(&src.key.User, &src.key.Provider, &src.nextAt, &src.dueAt, &src.fullAt, &src.resume, &src.failures, &paused, &src.declared, &src.account, &src.wellAt,
 		&src.token, &src.owner, &src.leaseUntil, &src.lastRunID)
 	if err == nil {
 		src.paused, err = parsePaused(paused)
@@ -144,7 +145,7 @@ func take(ctx context.Context, w *writer, src *source, owner string, now int64, 
 	c := store.Claim{
 		Lease: store.Lease{Key: src.key, Token: src.token, Owner: owner},
 		Now:   fromMicro(now), NextAt: moment(src.nextAt), DueAt: moment(src.dueAt), FullAt: moment(src.fullAt),
-		Resume: src.resume, Failures: src.failures, Paused: src.paused, Declared: src.declared, Account: src.account,
+		Resume: src.resume, Failures: src.failures, Paused: src.paused, Declared: src.declared, Account: src.account, WellAt: moment(src.wellAt),
 	}
 	if src.resume == store.ResumeAbandoned {
 		c.Previous = src.lastRunID

@@ -87,21 +87,35 @@ func (s *Store) SetAccount(ctx context.Context, key store.Key, account string) e
 func (s *Store) changePaused(ctx context.Context, key store.Key, f func(paused string) (string, bool, error)) ([]string, error) {
 	var left []string
 	err := s.transact(ctx, func(ctx context.Context, w *writer) error {
-		var paused string
-		found, err := w.row(ctx, "SELECT paused FROM sources WHERE "+ofSource, []any{key.User, key.Provider}, &paused)
-		if err == nil && !found {
-			err = store.ErrNotFound
-		}
-		if err == nil {
+		var after string
+		err := repause(ctx, w, key, func(paused string) (string, bool, error) {
 			var changed bool
-			if paused, changed, err = f(paused); changed {
-				err = setPaused(ctx, w, key, paused)
-			}
-		}
+			var err error
+			after, changed, err = f(paused)
+			return after, changed, err
+		})
 		if err == nil {
-			left, err = parsePaused(paused)
+			left, err = parsePaused(after)
 		}
 		return fail(err, "change why source %s is paused", key)
 	})
 	return left, err
+}
+
+// repause changes the reasons of a source, as they are stored, by f, which
+// reports whether it changed them.
+func repause(ctx context.Context, w *writer, key store.Key, f func(paused string) (string, bool, error)) error {
+	var paused string
+	found, err := w.row(ctx, "SELECT paused FROM sources WHERE "+ofSource, []any{key.User, key.Provider}, &paused)
+	if err == nil && !found {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	paused, changed, err := f(paused)
+	if err != nil || !changed {
+		return err
+	}
+	return setPaused(ctx, w, key, paused)
 }

@@ -105,5 +105,15 @@ func freeSource(ctx context.Context, w *writer, lease store.Lease, o store.Outco
 	_, err := w.exec(ctx, `UPDATE sources SET lease_owner = '', lease_until = NULL, due_at = COALESCE(?, due_at), resume = ?, failures = ?,
 	full_at = COALESCE(?, full_at), last_done_at = COALESCE(?, last_done_at)
 WHERE `+ofSource, stamp(o.DueAt), o.Resume, o.Failures, stamp(o.FullAt), doneAt, lease.User, lease.Provider)
-	return err
+	if err != nil || o.Pause == "" && o.Lift == "" {
+		return err
+	}
+	return repause(ctx, w, lease.Key, func(paused string) (string, bool, error) {
+		paused, lifted, err := withoutReason(paused, o.Lift)
+		if err != nil || o.Pause == "" {
+			return paused, lifted, err
+		}
+		paused, given, err := withReason(paused, o.Pause)
+		return paused, lifted || given, err
+	})
 }

@@ -16,6 +16,7 @@ var accountCases = []testCase{
 	{"a memo is written by whoever read it last", memoVersions},
 	{"of many that would write the first memo, one does", memoRace},
 	{"a memo that has expired is as good as gone", memoExpired},
+	{"the end of a run gives and takes reasons with it", finishPauses},
 	{"a purge leaves the source, and nothing that it read", purged},
 	{"what can't be kept of events and memos is refused", accountsRefused},
 }
@@ -187,6 +188,35 @@ func memoExpired(e *env) {
 	e.same("swept", n, int64(1))
 	_, err = e.s.Memo(e.ctx, "answer", "kept")
 	e.ok(err)
+}
+
+func finishPauses(e *env) {
+	e.apply(alice)
+	_, err := e.s.Pause(e.ctx, alice, store.PausedOperator)
+	e.ok(err)
+	end := func(o store.Outcome) ([]string, time.Time) {
+		claim, err := e.s.Acquire(e.ctx, alice, "daemon", ttl)
+		e.ok(err)
+		e.ok(e.s.Finish(e.ctx, claim.Lease, e.begin(claim.Lease), o))
+		return e.source(alice).Paused, claim.WellAt
+	}
+	created := e.source(alice).CreatedAt
+	paused, well := end(store.Outcome{State: store.Failed, Failures: 1, Pause: store.PausedFailing})
+	e.same("given", paused, []string{store.PausedFailing, store.PausedOperator})
+	e.same("never well", well, created)
+	paused, _ = end(store.Outcome{State: store.Failed, Failures: 2, Pause: store.PausedFailing})
+	e.same("given twice", paused, []string{store.PausedFailing, store.PausedOperator})
+	paused, _ = end(store.Outcome{State: store.Parked})
+	e.same("neither", paused, []string{store.PausedFailing, store.PausedOperator})
+	paused, _ = end(store.Outcome{State: store.Done, Lift: store.PausedFailing})
+	e.same("taken", paused, []string{store.PausedOperator})
+	paused, well = end(store.Outcome{State: store.Done, Lift: store.PausedFailing})
+	e.same("taken twice", paused, []string{store.PausedOperator})
+	e.same("well since", well.After(created), true)
+	_, err = e.s.Resume(e.ctx, alice, "")
+	e.ok(err)
+	paused, _ = end(store.Outcome{State: store.Done, Lift: store.PausedFailing})
+	e.same("of none", len(paused), 0)
 }
 
 func purged(e *env) {

@@ -76,7 +76,7 @@ func claimContents(e *env) {
 	}
 	e.same("claim", got, store.Claim{
 		Lease: store.Lease{Key: alice, Token: got.Token, Owner: "daemon"}, Now: got.Now,
-		NextAt: spec.NextAt, DueAt: spec.DueAt, FullAt: spec.FullAt, Resume: store.ResumeNew,
+		NextAt: spec.NextAt, DueAt: spec.DueAt, FullAt: spec.FullAt, Resume: store.ResumeNew, WellAt: e.source(alice).CreatedAt,
 	})
 	src := e.source(alice)
 	if src.Owner != "daemon" || !src.LeaseUntil.Equal(got.Now.Add(ttl)) {
