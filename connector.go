@@ -63,12 +63,12 @@ type Describer interface {
 // signed for. syncd remembers it, so that two people's records never mix where a
 // user connects another account; and it tries keys by it before it keeps them.
 type Identifier interface {
-	// Account returns the provider's own id of that account: the same for ever,
+	// Identify returns the provider's own id of that account: the same for ever,
 	// and never another's; no name or address that can be changed or given to
 	// somebody else. It makes one cheap request, whose error it returns: an
 	// *HTTPError of 401 or 403 says that the credentials are wrong. "" says that
 	// the provider does not tell.
-	Account(ctx context.Context, c *Client) (string, error)
+	Identify(ctx context.Context, c *Client) (string, error)
 }
 
 // A Scheme is a way of signing requests.

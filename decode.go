@@ -58,6 +58,23 @@ func DecodeBody(body []byte, v any) error {
 	return nil
 }
 
+// IDIn returns the id at path in an answer's body: a text, or a whole number in
+// plain digits. One that is missing or empty is an error.
+func IDIn(body []byte, path string) (string, error) {
+	value, err := rawjson.Lookup(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), strings.Split(path, ".")...)
+	var id ID
+	if err == nil && len(value) > 0 {
+		err = json.Unmarshal(value, &id)
+	}
+	if err == nil && id == "" {
+		err = fmt.Errorf("it has no %s", path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the answer is not as expected: %w", err)
+	}
+	return string(id), nil
+}
+
 // Token returns the token of the next page at path in the answer's body: a text
 // or a number as it is spelt. Where it is missing, null, false or "", that is
 // the end of the list: "".

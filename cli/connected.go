@@ -140,7 +140,7 @@ func (f *fleet) identify(ctx context.Context, src *config.Source, c account.Conn
 	}
 	var id string
 	if who, ok := src.Options.(syncd.Identifier); ok {
-		id, err = who.Account(ctx, client)
+		id, err = who.Identify(ctx, client)
 	}
 	if id == "" && err == nil && c.Secrets != nil {
 		err = firstPage(ctx, src, client)

@@ -39,17 +39,18 @@ func (a *api) ask(ctx context.Context, ref string, query url.Values, body any) (
 	return got, nil
 }
 
-func (a *api) page(ctx context.Context, ref string, query url.Values, body any) (answer, error) {
+// send makes a request with a body (POST) or a query (GET).
+func (a *api) send(ctx context.Context, ref string, query url.Values, body any) (*syncd.Response, error) {
 	var text []byte
 	if body != nil {
 		var err error
 		if text, err = json.Marshal(body); err != nil {
-			return answer{}, err
+			return nil, err
 		}
 	}
 	req, err := a.client.NewRequest(ctx, ref, query, text)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Notion-Version", version)
@@ -58,7 +59,15 @@ func (a *api) page(ctx context.Context, ref string, query url.Values, body any) 
 	}
 	resp, err := a.client.Do(req)
 	if err != nil {
-		return answer{}, explain(err)
+		return nil, explain(err)
+	}
+	return resp, nil
+}
+
+func (a *api) page(ctx context.Context, ref string, query url.Values, body any) (answer, error) {
+	resp, err := a.send(ctx, ref, query, body)
+	if err != nil {
+		return answer{}, err
 	}
 	var head struct {
 		More   *bool   `json:"has_more"`

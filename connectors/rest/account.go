@@ -50,8 +50,8 @@ func (a *api) compileAccount(o Account) *accountRequest {
 	return &accountRequest{l, a.expression("account.id", o.ID, []string{"params", "body", "headers", "status"})}
 }
 
-// Account implements syncd.Identifier.
-func (o *Options) Account(ctx context.Context, c *syncd.Client) (string, error) {
+// Identify implements syncd.Identifier.
+func (o *Options) Identify(ctx context.Context, c *syncd.Client) (string, error) {
 	a := compile(o)
 	a.needParams()
 	if len(a.faults) > 0 {

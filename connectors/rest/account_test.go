@@ -44,7 +44,7 @@ func TestAccount(t *testing.T) {
 		"nobody is asked":      {Account{}, 500, ``, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := &Options{Lists: lists, Params: map[string]string{"v": "v2"}, Headers: map[string]string{"X-V": "{{ params.v }}"}, Whose: c.whose,
+			o := &Options{Lists: lists, Params: map[string]string{"v": "v2"}, Headers: map[string]string{"X-V": "{{ params.v }}"}, Account: c.whose,
 				Errors: []ErrorRule{{When: "body.ok == false", Message: `"not ok"`}}}
 			asked := 0
 			client, err := syncd.NewClient("http://api.test", handled(func(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +59,7 @@ func TestAccount(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := o.Account(t.Context(), client)
+			got, err := o.Identify(t.Context(), client)
 			switch {
 			case got != c.want || (err == nil) != (c.err == ""):
 				t.Errorf("got %q, %v, want %q, %s", got, err, c.want, c.err)
@@ -87,7 +87,7 @@ func TestAccountFaults(t *testing.T) {
 		"account.body: it does not come to JSON": {Path: "/user", ID: "body.id", Body: "{"},
 		"account.query.q: ":                      {Path: "/user", ID: "body.id", Query: map[string]string{"q": "{{ since }}"}},
 	} {
-		_, err := (&Options{Lists: map[string]Stream{"items": {Path: "/items"}}, Whose: whose}).API()
+		_, err := (&Options{Lists: map[string]Stream{"items": {Path: "/items"}}, Account: whose}).API()
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}

@@ -76,7 +76,7 @@ func compile(o *Options) *api {
 	a.checkAPI(o)
 	a.headers = a.settings("headers", o.Headers, []string{"params"})
 	a.rules = a.compileRules("errors", o.Errors)
-	a.account = a.compileAccount(o.Whose)
+	a.account = a.compileAccount(o.Account)
 	if len(o.Lists) == 0 {
 		a.fault("streams", "there are none: name at least one list to read")
 	}

@@ -12,7 +12,7 @@ type Options struct {
 	RateHeaders RateHeaders       `yaml:"rate_headers" settings:"-" doc:"the headers that tell what is left of a limit, if their names are not the usual ones"`
 	Headers     map[string]string `yaml:"headers" doc:"headers of every request; may hold {{ params.NAME }}"`
 	Params      map[string]string `yaml:"params" doc:"values that templates use as params.NAME; an empty one must be set by the source"`
-	Whose       Account           `yaml:"account" settings:"-" doc:"how the API is asked whose account the credentials are of"`
+	Account     Account           `yaml:"account" settings:"-" doc:"how the API is asked whose account the credentials are of"`
 	Errors      []ErrorRule       `yaml:"errors" settings:"-" doc:"answers that mean something else than their status says"`
 	Lists       map[string]Stream `yaml:"streams" settings:"-" doc:"the lists to read, by name"`
 	Only        []string          `yaml:"only" settings:"-" doc:"the streams to read; without it, all"`

@@ -72,17 +72,9 @@ var (
 // promised: a walk reads all that changed since the watermark. updated_at_min
 // is inclusive ("at or after") and exact to the second.
 func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
-	if o.Shop != "" {
-		name := strings.TrimSuffix(o.Shop, ".myshopify.com")
-		if !shopName.MatchString(name) {
-			return nil, syncd.BadOption("shop", "%q is not the name of a shop: write it as acme or acme.myshopify.com", o.Shop)
-		}
-		var err error
-		if c, err = c.At("https://" + name + ".myshopify.com"); err != nil {
-			return nil, err
-		}
-	} else if !c.HasBase() {
-		return nil, syncd.BadOption("shop", "it is not set: write it as acme or acme.myshopify.com")
+	c, err := o.shop(c)
+	if err != nil {
+		return nil, err
 	}
 	if !quarter.MatchString(o.Version) {
 		return nil, syncd.BadOption("version", "%q is not a version of the API: they are named by quarters, such as 2026-07", o.Version)
@@ -95,6 +87,21 @@ func (o *Options) Streams(c *syncd.Client) ([]syncd.Stream, error) {
 		})
 	}
 	return syncd.Choose(all, o.Only)
+}
+
+// shop returns a client of the shop that is read.
+func (o *Options) shop(c *syncd.Client) (*syncd.Client, error) {
+	if o.Shop == "" {
+		if !c.HasBase() {
+			return nil, syncd.BadOption("shop", "it is not set: write it as acme or acme.myshopify.com")
+		}
+		return c, nil
+	}
+	name := strings.TrimSuffix(o.Shop, ".myshopify.com")
+	if !shopName.MatchString(name) {
+		return nil, syncd.BadOption("shop", "%q is not the name of a shop: write it as acme or acme.myshopify.com", o.Shop)
+	}
+	return c.At("https://" + name + ".myshopify.com")
 }
 
 // bucket reads X-Shopify-Shop-Api-Call-Limit: 39/40, the requests in the bucket
