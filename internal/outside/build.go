@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -129,10 +128,10 @@ func output(ctx context.Context, dir string, env []string, name string, args ...
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, env
 	cmd.WaitDelay = 5 * time.Second
-	var out, all bytes.Buffer
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(&out, &all), &all
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", cmd, cmp.Or(ctx.Err(), err), lastLines(all.Bytes()))
+		return nil, fmt.Errorf("%s: %w\n%s", cmd, cmp.Or(ctx.Err(), err), lastLines(append(out.Bytes(), errs.Bytes()...)))
 	}
 	return out.Bytes(), nil
 }

@@ -13,7 +13,7 @@ import (
 // A giteaClient is an application that a user of a Gitea has consented to.
 type giteaClient struct {
 	*GiteaServer
-	id, secret, back string
+	id, secret string
 }
 
 // ask asks for a token with more parameters.
