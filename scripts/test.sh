@@ -92,6 +92,6 @@ done
 warn
 status=0
 # Not the descriptor that keeps the server: a process that a test left behind would keep it too.
-go test "$@" ${packages[@]+"${packages[@]}"} 3>&- || status=$?
+go test -timeout=40m "$@" ${packages[@]+"${packages[@]}"} 3>&- || status=$?
 warn
 exit "$status"
