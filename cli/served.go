@@ -293,11 +293,8 @@ func (s served) Way(ctx context.Context, session connect.Session) (web.Way, erro
 	if err != nil {
 		return web.Way{}, err
 	}
-	w := web.Way{Provider: src.Of.Name, Fields: wayOf(src.Of).fields()}
-	if wayOf(src.Of) == byConsent {
-		w.Consent, _ = config.Origin(src.Of.OAuth.AuthURL) // it was checked with the configuration
-	}
-	return w, nil
+	way := wayOf(src.Of)
+	return web.Way{Provider: src.Of.Name, Consent: way == byConsent, Fields: way.fields()}, nil
 }
 
 // consenting returns the client with which a session's user consents.

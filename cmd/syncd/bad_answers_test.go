@@ -121,7 +121,7 @@ func TestBadAnswersCostNoAccount(t *testing.T) {
 		{"200 with a page", answer(200, "text/html", html), "a page for people"},
 		{"200 with a page that is called JSON", answer(200, "application/json", html), "a page for people"},
 		{"200 with a page that is called a form", answer(200, "application/x-www-form-urlencoded", html+"?a=b"), "a page for people"},
-		{"JSON that breaks off", answer(200, "application/json", `{"access_token":"a`), "neither JSON nor a form"},
+		{"JSON that breaks off", answer(200, "application/json", `{"access_token":"a`), "the answer breaks off"},
 		{"an error with 200", answer(200, "application/json", `{"error":"temporarily_unavailable"}`), "(200 temporarily_unavailable)"},
 		{"an error with 200 that says nothing", answer(200, "application/json", `{"ok":false}`), "(200 unknown)"},
 		{"a limit", answer(429, "application/json", `{"error":"invalid_grant"}`), "not available (429)"},

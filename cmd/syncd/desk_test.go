@@ -62,7 +62,7 @@ func newDesk(t *testing.T, dsn string, config outside.GiteaConfig) *desk {
 		"auth: { scheme: oauth2, auth_url: "+d.gitea.URL+outside.GiteaConsentPath+", token_url: "+d.toll.URL+outside.GiteaTokenPath+" }", 1))
 	d.shell = &shell{t, writeFile(t, d.dir, "syncd.yaml", fmt.Sprintf(`store: %q
 keys: syncd.keys
-lease: 1s
+lease: 2s
 log: { format: text }
 providers:
   desk:

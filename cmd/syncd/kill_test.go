@@ -19,7 +19,7 @@ const (
 
 func killConfig(dsn, feed string) string {
 	return fmt.Sprintf(`store: %q
-lease: 1s
+lease: 2s
 log: { format: text }
 providers:
   feed:
@@ -64,7 +64,7 @@ func TestKilledAtRandomMoments(t *testing.T) {
 			p.kill()
 		}
 		p := start(t, "run", "--config", cfg)
-		p.until(time.Minute, "all is synced", func() bool { return done(t, s) })
+		p.until(3*time.Minute, "all is synced", func() bool { return done(t, s) })
 		p.kill()
 		hit := 0
 		for _, r := range runs(t, s) {

@@ -82,7 +82,7 @@ func TestSourcesAtRunTime(t *testing.T) {
 		one.signal(syscall.SIGTERM)
 		one.ended(30 * time.Second)
 		two := start(t, "run", "--config", file)
-		two.says("nothing is due", 30*time.Second)
+		two.says("look around with", 30*time.Second)
 		writeFile(t, dir, "config.yaml", strings.Replace(text, "@every 1h", "@every 1s", 1))
 		two.signal(syscall.SIGHUP)
 		two.until(30*time.Second, "carol follows the schedule of the provider", func() bool { return count() > 2 })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -266,11 +267,11 @@ func TestAResyncOfACutWalkDeletesByAbsence(t *testing.T) {
 
 func TestTimeIsABudget(t *testing.T) {
 	eachStore(t, func(t *testing.T, open opener) {
-		l := numbered(20)
+		l := numbered(60) // more pages than are fetched ahead
 		r := newRig(t, open(t), l.stream(syncd.Stream{Name: "items"}))
-		now := noon
-		r.now = func() time.Time { return now }
-		l.before = func(int) { now = now.Add(time.Minute) }
+		var minutes atomic.Int64
+		r.now = func() time.Time { return noon.Add(time.Duration(minutes.Load()) * time.Minute) }
+		l.before = func(int) { minutes.Add(1) }
 		r.source.Budget.Time = 2 * time.Minute
 		r.want("state", r.run().State, store.Partial)
 		for runs := 1; r.run().State != store.Done; runs++ {
@@ -278,6 +279,6 @@ func TestTimeIsABudget(t *testing.T) {
 				t.Fatal("it does not end")
 			}
 		}
-		r.want("records", len(r.heads()), 20)
+		r.want("records", len(r.heads()), 60)
 	})
 }

@@ -55,8 +55,8 @@ type Accounts interface {
 // A Way is how users of a provider connect.
 type Way struct {
 	Provider string   // as it is to be called
-	Consent  string   // the origin of the page where they consent; "" if they give keys
-	Fields   []string // the keys that they give
+	Consent  bool     // on its page
+	Fields   []string // the keys that they give otherwise
 }
 
 // A Source is a source for programs.

@@ -52,7 +52,7 @@ func (a *API) once(ctx context.Context, c *call, do func(context.Context) (answe
 	m.Version, m.User = version, done.user
 	k.Done, k.Status = true, done.status
 	ttl := answersLast
-	if problem, ok := errors.AsType[*Problem](failed); ok && problem.Status < 500 {
+	if problem, ok := errors.AsType[*Problem](failed); ok && problem.Status < 500 && problem.Code != "running" {
 		k.Fault = problem
 	} else if failed != nil {
 		k.Done, ttl = false, time.Microsecond // it may be tried again

@@ -34,12 +34,12 @@ const cookie = "syncd_connect"
 // A screen is what a page shows.
 type screen struct {
 	Title, Text string
-	Provider    string
 	Action      string   // where the form goes; "" for none
 	Fields      []string // that it asks for
 	Wrong       string   // what was wrong with the last try
 	Button      string
 	Back        string // a link to the application; "" for none
+	To          string // where the browser goes on by itself; "" for nowhere
 }
 
 var screens = template.Must(template.New("screen").Funcs(template.FuncMap{"label": label}).Parse(`<!doctype html>
@@ -47,7 +47,8 @@ var screens = template.Must(template.New("screen").Funcs(template.FuncMap{"label
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="robots" content="noindex">
-<title>{{.Title}}</title>
+{{with .To}}<meta http-equiv="refresh" content="0;url={{.}}">
+{{end}}<title>{{.Title}}</title>
 <style>
 :root { color-scheme: light dark }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 26em; margin: 15vh auto; padding: 0 1em }
@@ -60,11 +61,12 @@ button { font: inherit; padding: .5em 1.5em; margin-top: .5em; cursor: pointer }
 <main>
 <h1>{{.Title}}</h1>
 {{with .Wrong}}<p class="wrong" role="alert">{{.}}</p>
-{{end}}<p>{{.Text}}</p>
-{{if .Action}}<form method="post" action="{{.Action}}" autocomplete="off">
+{{end}}{{with .Text}}<p>{{.}}</p>
+{{end}}{{if .Action}}<form method="post" action="{{.Action}}" autocomplete="off">
 {{range .Fields}}<label>{{label .}}<input name="{{.}}" {{if eq . "username"}}type="text"{{else}}type="password"{{end}} {{if ne . "password"}}required{{end}} autocomplete="off" spellcheck="false"></label>
 {{end}}<button id="go">{{.Button}}</button>
 </form>
+{{end}}{{with .To}}<p><a href="{{.}}">Go on</a></p>
 {{end}}{{with .Back}}<p><a href="{{.}}">Back to the application</a></p>
 {{end}}</main>
 </html>
@@ -81,17 +83,23 @@ func label(field string) string {
 	return "Password"
 }
 
-// show answers with a page. goes is an origin that its form may lead to.
-func show(w http.ResponseWriter, status int, s screen, goes string) {
+// show answers with a page.
+func show(w http.ResponseWriter, status int, s screen) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	// Browsers hold a form's redirects to form-action too.
-	h.Set("Content-Security-Policy", strings.TrimSpace("default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' "+goes))
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'")
 	h.Set("Referrer-Policy", "no-referrer") // the address holds the link
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_ = screens.Execute(w, s) // the browser went away
+}
+
+// lead sends a browser elsewhere after a form. It is no redirect: browsers hold
+// all redirects of a form, those of a provider's pages among them, to the
+// addresses in form-action, and nobody knows those beforehand.
+func lead(w http.ResponseWriter, to, title string) {
+	show(w, http.StatusOK, screen{Title: title, To: to})
 }
 
 // lost is shown where there is no session to go on with.
@@ -101,13 +109,13 @@ func lost(w http.ResponseWriter, err error) {
 	if errors.Is(err, connect.ErrState) {
 		title = "This is not the answer that is waited for"
 	}
-	show(w, http.StatusNotFound, screen{Title: title, Text: text}, "")
+	show(w, http.StatusNotFound, screen{Title: title, Text: text})
 }
 
 // broken is shown where something went wrong here.
 func (a *API) broken(w http.ResponseWriter, err error) {
 	a.Log.Error("a user who connects could not be served", "error", err)
-	show(w, http.StatusInternalServerError, screen{Title: "Something went wrong", Text: "It is not your fault. Try again in a few minutes."}, "")
+	show(w, http.StatusInternalServerError, screen{Title: "Something went wrong", Text: "It is not your fault. Try again in a few minutes."})
 }
 
 // followed returns the session of a link and how its user connects. Where there
@@ -131,7 +139,7 @@ func (a *API) followed(w http.ResponseWriter, r *http.Request) (*connect.Session
 		return nil, s, way, false
 	}
 	if s.Status.Ended() || s.Status == connect.Taken {
-		show(w, http.StatusOK, ended(s, way), "")
+		show(w, http.StatusOK, ended(s, way))
 		return nil, s, way, false
 	}
 	return sessions, s, way, true
@@ -142,13 +150,13 @@ func (a *API) followed(w http.ResponseWriter, r *http.Request) (*connect.Session
 func (a *API) invite(w http.ResponseWriter, r *http.Request) {
 	_, s, way, ok := a.followed(w, r)
 	if ok {
-		show(w, http.StatusOK, invitation(r, s, way, ""), way.Consent)
+		show(w, http.StatusOK, invitation(r, s, way, ""))
 	}
 }
 
 func invitation(r *http.Request, s connect.Session, way Way, wrong string) screen {
-	out := screen{Title: "Connect " + way.Provider, Provider: way.Provider, Action: "/connect/" + url.PathEscape(r.PathValue("link")), Fields: way.Fields, Wrong: wrong, Button: "Connect"}
-	if way.Consent != "" {
+	out := screen{Title: "Connect " + way.Provider, Action: "/connect/" + url.PathEscape(r.PathValue("link")), Fields: way.Fields, Wrong: wrong, Button: "Connect"}
+	if way.Consent {
 		out.Text, out.Button = "You will be asked to allow access to your account on the page of "+way.Provider+", and come back then.", "Continue to "+way.Provider
 	} else {
 		out.Text = "It is tried at " + way.Provider + " and kept encrypted."
@@ -162,7 +170,7 @@ func (a *API) proceed(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if way.Consent == "" {
+	if !way.Consent {
 		a.take(w, r, sessions, s, way)
 		return
 	}
@@ -183,9 +191,7 @@ func (a *API) proceed(w http.ResponseWriter, r *http.Request) {
 		Name: cookie, Value: j.Browser, Path: Callback, MaxAge: int(connect.Lasts / time.Second),
 		HttpOnly: true, Secure: strings.HasPrefix(a.Settings().URL, "https:"), SameSite: http.SameSiteLaxMode,
 	})
-	w.Header().Set("Referrer-Policy", "no-referrer")
-	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	lead(w, to, "Going to "+way.Provider)
 }
 
 // take keeps the keys that a user gave. Those that the provider refuses can be
@@ -193,20 +199,20 @@ func (a *API) proceed(w http.ResponseWriter, r *http.Request) {
 func (a *API) take(w http.ResponseWriter, r *http.Request, sessions *connect.Sessions, s connect.Session, way Way) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
 	if err := r.ParseForm(); err != nil {
-		show(w, http.StatusBadRequest, invitation(r, s, way, "What came could not be read. Try again."), "")
+		show(w, http.StatusBadRequest, invitation(r, s, way, "What came could not be read. Try again."))
 		return
 	}
 	keys := map[string]vault.Secret{}
 	for _, name := range way.Fields {
 		keys[name] = vault.NewSecret(strings.TrimSpace(r.PostForm.Get(name)))
 		if keys[name].IsZero() && name != "password" {
-			show(w, http.StatusUnprocessableEntity, invitation(r, s, way, label(name)+" is missing."), "")
+			show(w, http.StatusUnprocessableEntity, invitation(r, s, way, label(name)+" is missing."))
 			return
 		}
 	}
 	err := a.Accounts.GiveIn(r.Context(), s, keys)
 	if problem, ok := errors.AsType[*Problem](err); ok && problem.Code == "refused" {
-		show(w, http.StatusUnprocessableEntity, invitation(r, s, way, way.Provider+" does not accept it. Look whether it is whole and still valid."), "")
+		show(w, http.StatusUnprocessableEntity, invitation(r, s, way, way.Provider+" does not accept it. Look whether it is whole and still valid."))
 		return
 	}
 	a.finish(w, r, sessions, s, way, err)
@@ -279,12 +285,10 @@ func (a *API) finish(w http.ResponseWriter, r *http.Request, sessions *connect.S
 		a.Log.Error("the end of a session could not be noted", "error", err)
 	}
 	if back := backTo(s); back != "" {
-		w.Header().Set("Referrer-Policy", "no-referrer")
-		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, back, http.StatusSeeOther)
+		lead(w, back, ended(s, way).Title)
 		return
 	}
-	show(w, http.StatusOK, ended(s, way), "")
+	show(w, http.StatusOK, ended(s, way))
 }
 
 // backTo is the application's page with how it went.
