@@ -259,7 +259,10 @@ func TestAPIAsksWho(t *testing.T) {
 	}
 	h.want(h.ask("GET", "/v1/sources", "", "Authorization", "bearer "+apiToken), 200, `"items":[]`)
 	h.want(h.ask("GET", "/v1/nothing", ""), 404, "no_such_call")
-	h.want(h.ask("PATCH", "/v1/sources", ""), 404, "no_such_call")
+	if r := h.want(h.ask("PATCH", "/v1/sources", ""), 405, "no_such_call"); r.header.Get("Allow") != "GET, HEAD, POST" {
+		t.Errorf("Allow: %q", r.header.Get("Allow"))
+	}
+	h.want(h.ask("POST", "/v1/sources", "{}", "Content-Type", "text/plain"), 415, "not_json")
 	h.want(h.ask("GET", "/v1/openapi.json", "", "Authorization", ""), 200, `"openapi"`)
 }
 
@@ -318,7 +321,7 @@ func TestAPIRefuses(t *testing.T) {
 		want               string
 	}{
 		"no JSON":               {"POST", "/v1/sources", `{`, 400, "not JSON"},
-		"nothing":               {"POST", "/v1/sources", ``, 415, "not_json"},
+		"nothing":               {"POST", "/v1/sources", ``, 400, "there is no body"},
 		"a list":                {"POST", "/v1/sources", `[]`, 422, "the body"},
 		"no user":               {"POST", "/v1/sources", `{"provider":"sample"}`, 422, "missing property 'user'"},
 		"an unknown key":        {"POST", "/v1/sources", `{"user":"a","provider":"sample","shedule":"x"}`, 422, "additional properties 'shedule' not allowed"},

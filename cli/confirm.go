@@ -31,11 +31,8 @@ If it was a mistake, connect the former account again instead: syncd connect.`,
 				return usageError{errors.New("--records keep or --records purge: what is to become of the records of the account before")}
 			}
 			key := store.Key{User: args[0], Provider: args[1]}
-			return a.withFleet(c.Context(), func(f *fleet) error {
-				src, err := find(c.Context(), f.config(), f.store, key)
-				if err == nil {
-					err = f.confirm(c.Context(), src, records == "purge")
-				}
+			return a.withSource(c.Context(), key, func(f *fleet, src *config.Source) error {
+				err := f.confirm(c.Context(), src, records == "purge")
 				if err == nil {
 					fmt.Fprintf(a.Out, "%s: its next run is due now, and reads everything\n", oneLine(key.String()))
 				}

@@ -62,34 +62,19 @@ browser use --device, or open the printed address elsewhere with a tunnel.`,
 	return c
 }
 
-// withAccount opens what the commands about one account need.
-func (a *app) withAccount(ctx context.Context, key store.Key, do func(f *fleet, src *config.Source) error) error {
-	cfg, err := a.load()
-	if err != nil {
-		return err
-	}
-	s, err := a.open(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	src, err := find(ctx, cfg, s, key)
-	if err != nil {
-		return err
-	}
-	f := newFleet(s, newLog(a.Err, cfg.Log))
-	defer f.close()
-	if err := f.openAccounts(ctx, a, cfg); err != nil {
-		return err
-	}
-	if err := f.use(cfg); err != nil {
-		return err
-	}
-	return do(f, src)
+// withSource opens the store, the accounts and one source.
+func (a *app) withSource(ctx context.Context, key store.Key, do func(f *fleet, src *config.Source) error) error {
+	return a.withFleet(ctx, func(f *fleet) error {
+		src, err := find(ctx, f.config(), f.store, key)
+		if err != nil {
+			return err
+		}
+		return do(f, src)
+	})
 }
 
 func (a *app) connectAccount(ctx context.Context, req connectRequest) error {
-	return a.withAccount(ctx, req.key, func(f *fleet, src *config.Source) error {
+	return a.withSource(ctx, req.key, func(f *fleet, src *config.Source) error {
 		if len(src.Credentials) > 0 {
 			return usageError{fmt.Errorf("the source %s has a token in the configuration, which counts: take it out of credentials: first", req.key)}
 		}

@@ -193,22 +193,3 @@ func (a *app) addSource(ctx context.Context, key store.Key, d declaration) error
 		return nil
 	})
 }
-
-// withFleet opens the store, the accounts and the sources in force.
-func (a *app) withFleet(ctx context.Context, do func(*fleet) error) error {
-	cfg, err := a.load()
-	if err != nil {
-		return err
-	}
-	s, err := a.open(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	f, err := a.inForce(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer f.close()
-	return do(f)
-}

@@ -29,7 +29,7 @@ Its records stay, unless on_disconnect of the provider or --records says otherwi
 				return usageError{fmt.Errorf("--records %s: it is keep or purge", records)}
 			}
 			key := store.Key{User: args[0], Provider: args[1]}
-			return a.withAccount(c.Context(), key, func(f *fleet, src *config.Source) error {
+			return a.withSource(c.Context(), key, func(f *fleet, src *config.Source) error {
 				if err := connectable(src); err != nil {
 					return err
 				}

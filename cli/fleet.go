@@ -106,6 +106,25 @@ func (a *app) inForce(ctx context.Context, cfg *config.Config, s store.Store) (*
 	return f, nil
 }
 
+// withFleet opens the store, the accounts and the sources in force.
+func (a *app) withFleet(ctx context.Context, do func(*fleet) error) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	s, err := a.open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	f, err := a.inForce(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	return do(f)
+}
+
 func (f *fleet) config() *config.Config { return f.force.Load().cfg }
 
 // files returns the provider files of the configuration in force, or of the one

@@ -81,21 +81,12 @@ at a time, and what is there already is not inserted again.`,
 }
 
 func (a *app) sync(ctx context.Context, req syncRequest, out output) error {
-	cfg, err := a.load()
-	if err != nil {
-		return err
-	}
-	s, err := a.open(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	f, err := a.inForce(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer f.close()
-	src, err := find(ctx, cfg, s, req.key)
+	return a.withFleet(ctx, func(f *fleet) error { return a.syncOne(ctx, f, req, out) })
+}
+
+func (a *app) syncOne(ctx context.Context, f *fleet, req syncRequest, out output) error {
+	cfg := f.config()
+	src, err := find(ctx, cfg, f.store, req.key)
 	if err != nil {
 		return err
 	}

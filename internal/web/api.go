@@ -81,8 +81,23 @@ var routes = []route{
 // described too.
 var streamed = []string{"GET /v1/users/{user}/export"}
 
-// register adds the routes.
-func (a *API) register(mux *http.ServeMux) {
+// register adds the routes. What is none of them is a Problem as well.
+func (a *API) register(outer *http.ServeMux) {
+	mux := http.NewServeMux()
+	outer.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		refused := head{header: http.Header{}}
+		mux.ServeHTTP(&refused, r) // which knows what methods there are
+		problem := Fault(http.StatusNotFound, "no_such_call", "there is no %s: see /v1/openapi.json", r.URL.Path)
+		if allow := refused.header.Get("Allow"); refused.status == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", allow)
+			problem = Fault(refused.status, "no_such_call", "there is no %s %s, but %s: see /v1/openapi.json", r.Method, r.URL.Path, allow)
+		}
+		problem.write(w)
+	})
 	for _, r := range routes {
 		mux.HandleFunc(r.pattern, a.handler(r))
 	}
@@ -91,10 +106,17 @@ func (a *API) register(mux *http.ServeMux) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Write(description)
 	})
-	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
-		Fault(http.StatusNotFound, "no_such_call", "there is no %s %s: see /v1/openapi.json", r.Method, r.URL.Path).write(w)
-	})
 }
+
+// A head is an answer without its body.
+type head struct {
+	header http.Header
+	status int
+}
+
+func (h *head) Header() http.Header         { return h.header }
+func (h *head) WriteHeader(status int)      { h.status = status }
+func (h *head) Write(p []byte) (int, error) { return len(p), nil }
 
 // handler answers one route: who asks, what, and has it been asked before?
 func (a *API) handler(r route) http.HandlerFunc {

@@ -148,6 +148,8 @@ func (v validator) read(req *http.Request) ([]byte, *Problem) {
 		return nil, Fault(http.StatusRequestEntityTooLarge, "too_large", "the body has more than %d bytes", maxBody)
 	case len(bytes.TrimSpace(body)) == 0 && !v.required:
 		return nil, nil
+	case len(bytes.TrimSpace(body)) == 0 && v.body != nil:
+		return nil, Fault(http.StatusBadRequest, "invalid", "there is no body: this call takes JSON")
 	case v.body == nil:
 		return nil, Fault(http.StatusBadRequest, "invalid", "there is a body, and this call takes none")
 	}
