@@ -100,11 +100,14 @@ type Auth struct {
 type OAuth struct {
 	AuthURL   string // where users consent
 	TokenURL  string
-	DeviceURL string            // of the device flow (RFC 8628), "" if there is none
-	RevokeURL string            // RFC 7009, "" if there is none
-	Scopes    []string          // what is asked for
-	InHeader  bool              // the application signs its token requests by HTTP basic, not in the body
-	Params    map[string]string // more parameters for AuthURL: access_type=offline
+	DeviceURL string // of the device flow (RFC 8628), "" if there is none
+	RevokeURL string // where tokens are given back, "" if they can't be
+	// RevokeParam is the parameter in which RevokeURL takes the access token, where
+	// the provider has a call of its own; "" for RFC 7009.
+	RevokeParam string
+	Scopes      []string          // what is asked for
+	InHeader    bool              // the application signs its token requests by HTTP basic, not in the body
+	Params      map[string]string // more parameters for AuthURL: access_type=offline
 }
 
 // Rate is a provider's published limits: for the whole app, over all users,

@@ -88,19 +88,15 @@ func (f *fleet) disconnect(ctx context.Context, src *config.Source, purge bool) 
 // revoke tells the provider that tokens are no longer wanted. It says how that
 // went, and whether the provider took them back.
 func (f *fleet) revoke(ctx context.Context, p *config.Provider, dropped account.Dropped) (said string, revoked bool) {
-	wanted := dropped.Token.Refresh
-	if wanted.IsZero() {
-		wanted = dropped.Token.Access
-	}
 	switch {
 	case dropped.Elsewhere:
 		return "its tokens are deleted; they were granted for another server or application than the configuration names now: the user can withdraw access there", false
-	case wanted.IsZero():
+	case dropped.Token.Access.IsZero():
 		return "its key is deleted; the user can withdraw it at the provider", false
 	case p.OAuth == nil || p.OAuth.RevokeURL == "":
 		return "its tokens are deleted; the provider can't be told: the user can withdraw access there", false
 	}
-	if err := f.authorizer(p, "").Revoke(ctx, wanted); err != nil {
+	if err := f.authorizer(p, "").Revoke(ctx, dropped.Token); err != nil {
 		return fmt.Sprintf("its tokens are deleted; the provider did not take them back (%v): the user can withdraw access there", err), false
 	}
 	return "its tokens are deleted, and the provider was told", true

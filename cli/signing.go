@@ -116,7 +116,7 @@ func (f *fleet) authorizer(p *config.Provider, redirect string) *oauth.Client {
 	o := p.OAuth
 	return &oauth.Client{Base: f.base, Now: f.now, App: oauth.App{
 		ClientID: o.ClientID, ClientSecret: o.ClientSecret, AuthURL: o.AuthURL, TokenURL: o.TokenURL, DeviceURL: o.DeviceURL,
-		RevokeURL: o.RevokeURL, RedirectURL: redirect, Scopes: o.Scopes, InHeader: o.InHeader, Params: o.Params, Itself: o.Itself,
+		RevokeURL: o.RevokeURL, RevokeParam: o.RevokeParam, RedirectURL: redirect, Scopes: o.Scopes, InHeader: o.InHeader, Params: o.Params, Itself: o.Itself,
 	}}
 }
 

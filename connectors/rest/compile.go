@@ -114,7 +114,7 @@ func (a *api) checkAPI(o *Options) {
 			a.fault("base_url", "it has a query or a fragment, which requests would not have")
 		}
 	}
-	if u := o.Auth; u.Scheme != "oauth2" && (u.AuthURL != "" || u.TokenURL != "" || u.DeviceURL != "" || u.RevokeURL != "" || len(u.Scopes) > 0 || len(u.Params) > 0) {
+	if u := o.Auth; u.Scheme != "oauth2" && (u.AuthURL != "" || u.TokenURL != "" || u.DeviceURL != "" || u.RevokeURL != "" || u.RevokeParam != "" || len(u.Scopes) > 0 || len(u.Params) > 0) {
 		a.fault("auth.scheme", "URLs and scopes are for the scheme oauth2, not for %q", u.Scheme)
 	}
 	switch o.Auth.Scheme {

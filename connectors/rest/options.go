@@ -25,12 +25,13 @@ type Auth struct {
 	Prefix   string `yaml:"prefix" doc:"of the header's value, before the token"`
 	Optional bool   `yaml:"optional" doc:"requests without credentials are allowed"`
 
-	AuthURL   string            `yaml:"auth_url" doc:"of oauth2: where users consent"`
-	TokenURL  string            `yaml:"token_url" doc:"of oauth2: where tokens are granted"`
-	DeviceURL string            `yaml:"device_url" doc:"of oauth2: where the device flow begins, if there is one"`
-	RevokeURL string            `yaml:"revoke_url" doc:"of oauth2: where tokens are given back, if they can be"`
-	Scopes    []string          `yaml:"scopes" doc:"of oauth2: what is asked for"`
-	Params    map[string]string `yaml:"params" doc:"of oauth2: more parameters for auth_url, such as access_type: offline"`
+	AuthURL     string            `yaml:"auth_url" doc:"of oauth2: where users consent"`
+	TokenURL    string            `yaml:"token_url" doc:"of oauth2: where tokens are granted"`
+	DeviceURL   string            `yaml:"device_url" doc:"of oauth2: where the device flow begins, if there is one"`
+	RevokeURL   string            `yaml:"revoke_url" doc:"of oauth2: where tokens are given back, if they can be"`
+	RevokeParam string            `yaml:"revoke_param" doc:"of oauth2: the parameter in which revoke_url takes the access token; without it, as RFC 7009 has it"`
+	Scopes      []string          `yaml:"scopes" doc:"of oauth2: what is asked for"`
+	Params      map[string]string `yaml:"params" doc:"of oauth2: more parameters for auth_url, such as access_type: offline"`
 }
 
 // A Limit allows so many requests in a time. See syncd.Limit.

@@ -58,7 +58,7 @@ func (u Auth) oauth() *syncd.OAuth {
 	if u.Scheme != "oauth2" {
 		return nil
 	}
-	return &syncd.OAuth{AuthURL: u.AuthURL, TokenURL: u.TokenURL, DeviceURL: u.DeviceURL, RevokeURL: u.RevokeURL, Scopes: u.Scopes, Params: u.Params}
+	return &syncd.OAuth{AuthURL: u.AuthURL, TokenURL: u.TokenURL, DeviceURL: u.DeviceURL, RevokeURL: u.RevokeURL, RevokeParam: u.RevokeParam, Scopes: u.Scopes, Params: u.Params}
 }
 
 func (l Limit) limit() syncd.Limit {

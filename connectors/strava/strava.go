@@ -34,8 +34,10 @@ func consent() *syncd.OAuth {
 	return &syncd.OAuth{
 		AuthURL:  "https://www.strava.com/oauth/authorize",
 		TokenURL: "https://www.strava.com/api/v3/oauth/token",
-		Scopes:   []string{"activity:read_all,profile:read_all"},
-		Params:   map[string]string{"approval_prompt": "auto"},
+		// "Deauthorization": https://developers.strava.com/docs/authentication/#deauthorization
+		RevokeURL: "https://www.strava.com/oauth/deauthorize", RevokeParam: "access_token",
+		Scopes: []string{"activity:read_all,profile:read_all"},
+		Params: map[string]string{"approval_prompt": "auto"},
 	}
 }
 

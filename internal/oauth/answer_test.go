@@ -251,7 +251,32 @@ func TestClientCredentialsAndRevoke(t *testing.T) {
 	if got, err := c.ClientCredentials(t.Context()); err != nil || got.Access.Reveal() != "A" {
 		t.Error(got, err)
 	}
-	if err := c.Revoke(t.Context(), vault.NewSecret("R")); err != nil || revoked != "R" {
+	if err := c.Revoke(t.Context(), Token{Access: vault.NewSecret("A"), Refresh: vault.NewSecret("R")}); err != nil || revoked != "R" {
 		t.Error(revoked, err)
+	}
+	if err := c.Revoke(t.Context(), Token{Access: vault.NewSecret("A")}); err != nil || revoked != "A" {
+		t.Error(revoked, err)
+	}
+}
+
+// A call of the provider's own takes the access token, which must be good.
+func TestRevokeByAnOwnCall(t *testing.T) {
+	for name, test := range map[string]struct {
+		expires time.Time
+		want    string
+	}{"good": {time.Now().Add(time.Hour), "A1"}, "no end is known": {time.Time{}, "A1"}, "over": {time.Now().Add(-time.Hour), "A2"}} {
+		var revoked string
+		c := client(func(req *http.Request, form url.Values) (int, string, string) {
+			if req.URL.Path == "/revoke" {
+				revoked = form.Get("access_token")
+				return 200, "", ""
+			}
+			return 200, "application/json", `{"access_token":"A2","refresh_token":"R2"}`
+		})
+		c.App.RevokeParam = "access_token"
+		err := c.Revoke(t.Context(), Token{Access: vault.NewSecret("A1"), Refresh: vault.NewSecret("R1"), Expires: test.expires})
+		if err != nil || revoked != test.want {
+			t.Errorf("%s: revoked %q, %v, want %s", name, revoked, err, test.want)
+		}
 	}
 }

@@ -80,11 +80,25 @@ func (c *Client) ClientCredentials(ctx context.Context) (Token, error) {
 	return c.token(t, err)
 }
 
-// Revoke tells the server that a token is no longer wanted (RFC 7009).
-func (c *Client) Revoke(ctx context.Context, token vault.Secret) error {
-	ctx, done := context.WithTimeout(ctx, patience)
+// Revoke tells the server that a token is no longer wanted: by RFC 7009 the
+// refresh token, where there is one; by a provider's own call the access token,
+// which is refreshed for that if it has ended.
+func (c *Client) Revoke(ctx context.Context, t Token) error {
+	ctx, done := context.WithTimeout(ctx, 2*patience)
 	defer done()
-	form := url.Values{"token": {token.Reveal()}}
+	param, token := "token", t.Refresh
+	if c.App.RevokeParam != "" {
+		if !t.Expires.IsZero() && c.now().After(t.Expires) && !t.Refresh.IsZero() {
+			var err error
+			if t, err = c.Refresh(ctx, t.Refresh); err != nil {
+				return err
+			}
+		}
+		param, token = c.App.RevokeParam, t.Access
+	} else if token.IsZero() {
+		token = t.Access
+	}
+	form := url.Values{param: {token.Reveal()}}
 	if !c.App.InHeader {
 		form.Set("client_id", c.App.ClientID)
 		form.Set("client_secret", c.App.ClientSecret.Reveal())

@@ -24,7 +24,8 @@ type App struct {
 	AuthURL      string       // where users consent
 	TokenURL     string
 	DeviceURL    string // of the device flow (RFC 8628), "" if there is none
-	RevokeURL    string // RFC 7009, "" if there is none
+	RevokeURL    string // where tokens are given back, "" if there is none
+	RevokeParam  string // that takes the access token there; "" for RFC 7009
 	RedirectURL  string // where users come back to
 	Scopes       []string
 	InHeader     bool              // the client authenticates by HTTP basic, not in the body
