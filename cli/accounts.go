@@ -100,10 +100,18 @@ func (f *fleet) accounts(ctx context.Context) (*account.Book, error) {
 	if f.openBook == nil {
 		return nil, errors.New("there are no accounts here")
 	}
-	var err error
-	f.book, err = f.openBook(ctx)
-	return f.book, err
+	book, err := f.openBook(ctx)
+	if err != nil {
+		return nil, closedError{err}
+	}
+	f.book = book
+	return f.book, nil
 }
+
+// A closedError says that credentials can't be opened here: the operator's to mend.
+type closedError struct{ error }
+
+func (e closedError) Unwrap() error { return e.error }
 
 // needsUser pauses a source that only its user can bring back, and says so.
 func (f *fleet) needsUser(ctx context.Context, err error) {

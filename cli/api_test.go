@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -23,6 +24,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/syncdhq/syncd/connectors"
+	"github.com/syncdhq/syncd/internal/account"
 	"github.com/syncdhq/syncd/internal/config"
 	"github.com/syncdhq/syncd/internal/store"
 	"github.com/syncdhq/syncd/internal/store/sqlite"
@@ -434,6 +436,23 @@ func TestAPIGivesAPassword(t *testing.T) {
 	}
 	if status, _, page := h.visit(b, "POST", link, "username=alice&password=canary-password"); status != 200 || !strings.Contains(page, "Your account at door is connected") {
 		t.Errorf("%d %s", status, page)
+	}
+}
+
+// Master keys that are missing are the operator's trouble, and not the caller's.
+func TestAPIWithoutKeys(t *testing.T) {
+	h := newHost(t)
+	h.fleet.book = nil
+	h.fleet.openBook = func(context.Context) (*account.Book, error) {
+		return nil, usageError{errors.New("canary-path has no keys")}
+	}
+	h.want(h.ask("POST", "/v1/sources", `{"user":"alice","provider":"safe","credentials":{"token":"canary-key"}}`), 500, "internal")
+	h.want(h.ask("POST", "/v1/connect-sessions", `{"user":"alice","provider":"safe"}`), 500, "internal")
+	if rows, err := h.store.Sources(t.Context(), store.SourceFilter{}); err != nil || len(rows) > 0 {
+		t.Errorf("left behind: %v, %v", rows, err)
+	}
+	if !strings.Contains(h.log.String(), "has no keys") {
+		t.Errorf("log %s", h.log.String())
 	}
 }
 

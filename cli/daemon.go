@@ -245,8 +245,17 @@ func (d *daemon) listen(cfg *config.Config) (stop func(), err error) {
 			return err
 		}, d.fleet.api()),
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 	}
 	go server.Serve(l)
-	return func() { server.Close() }, nil
+	return func() {
+		// A user who has just consented is not sent away: the code that they
+		// brought can be used once.
+		ctx, cancel := context.WithTimeout(context.Background(), cfg.Grace)
+		defer cancel()
+		_ = server.Shutdown(ctx) // what is not done by then is cut off
+		server.Close()
+	}, nil
 }

@@ -50,9 +50,12 @@ func problem(err error) error {
 	var refused refusedError
 	var refusal *oauth.Refusal
 	var usage usageError
+	var closed closedError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &closed):
+		return err // none of the caller's: the log has it
 	case errors.As(err, &wrong):
 		p := web.Fault(http.StatusUnprocessableEntity, "invalid", "the source does not fit the configuration")
 		for _, e := range wrong {
@@ -99,6 +102,9 @@ func (s served) Declare(ctx context.Context, key store.Key, declaration string, 
 	var tried account.Connection
 	if _, configured := s.force.Load().sources[key]; keys != nil && !configured {
 		src, err := s.config().Declare(key.User, key.Provider, declaration)
+		if err == nil {
+			_, err = s.accounts(ctx) // where nothing can be kept nothing is begun
+		}
 		if err == nil {
 			tried, err = s.try(ctx, src, keys)
 		}
