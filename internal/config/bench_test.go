@@ -45,3 +45,17 @@ func BenchmarkParse(b *testing.B) {
 	b.ReportMetric(float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/(1<<20), "MB-held")
 	runtime.KeepAlive(cfg)
 }
+
+// BenchmarkDeclare checks a source that was added at run time, as each claim of
+// it does.
+func BenchmarkDeclare(b *testing.B) {
+	cfg, err := Parse("syncd.yaml", manySources(10), fakes(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := cfg.Declare("alice", "github", `{"options":{"repo":"org/repo"},"schedule":"*/5 * * * *"}`); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
