@@ -31,7 +31,7 @@ func (l *loader) allSources(s spot) {
 		return
 	}
 	if len(n.Content) == 0 {
-		l.warn(s.mark(), "there are no sources: nothing is synced, and all that were are paused")
+		l.warn(s.mark(), "there are no sources: all that were are paused, and only what was added at run time is synced")
 	}
 	l.cfg.Sources = make([]*Source, 0, len(n.Content))
 	l.seen = make(map[sourceKey]*yaml.Node, len(n.Content))
