@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -72,6 +73,11 @@ func (c *Config) Declare(user, provider, declaration string) (*Source, error) {
 
 // declarationNode returns a declaration as it would stand in the file.
 func declarationNode(user, provider, declaration string) (*yaml.Node, error) {
+	// What is no UTF-8, or half a surrogate pair, becomes U+FFFD in JSON: two users
+	// would become one.
+	if strings.ContainsRune(user+provider, utf8.RuneError) {
+		return nil, errors.New("the user or the provider is not UTF-8, or holds U+FFFD, which stands for what is not")
+	}
 	d := json.NewDecoder(strings.NewReader(declaration))
 	d.UseNumber()
 	var fields map[string]any

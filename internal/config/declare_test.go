@@ -76,6 +76,8 @@ func TestDeclareRefuses(t *testing.T) {
 		"an unknown provider":   {"alice", "dek", `{}`, "did you mean desk"},
 		"no user":               {"", "desk", `{}`, "it is empty"},
 		"a control character":   {"a\nb", "desk", `{}`, "control character"},
+		"no UTF-8":              {"a\xff", "desk", `{}`, "not UTF-8"},
+		"what JSON makes of it": {"a\uFFFD", "desk", `{}`, "not UTF-8"},
 		"a NUL":                 {"a\x00b", "desk", `{}`, "control character"},
 		"no schedule":           {"alice", "bare", `{}`, "neither the provider bare nor the source has a schedule"},
 		"an account's name":     {"alice", "desk@", `{}`, "the account"},
@@ -124,4 +126,32 @@ func TestDeclareAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// FuzzDeclare declares anything: it is a source of that user and provider, or an
+// error that says what is wrong, and sees nothing of the environment.
+func FuzzDeclare(f *testing.F) {
+	connectors := fakes()
+	cfg, err := Parse("config.yaml", manySources(6), connectors, func(string) (string, bool) { return "canary", true })
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, text := range []string{`{}`, `null`, `[]`, `{"options":{"repo":"a/b"}}`, `{"options":{"repo":"${HOME}"}}`, `{"schedule":"@every 5m","timezone":"Asia/Tokyo"}`, `{"options":{"repo":"a\u2028b","since":"2026-01-31"}}`, `{"options":{"labels":{"a":"b"},"columns":[{"name":"x"}]}}`, `{"options":{"page_size":1e2}}`} {
+		f.Add("alice", "github", text)
+	}
+	f.Fuzz(func(t *testing.T, user, provider, text string) {
+		src, err := cfg.Declare(user, provider, text)
+		if err != nil {
+			if list, ok := err.(Errors); !ok || len(list) == 0 {
+				t.Fatalf("the error is a %T: %v", err, err)
+			}
+			return
+		}
+		if src.User != user || src.Provider != provider || src.Declared != text || src.Timing == nil || src.Options == nil {
+			t.Fatalf("got %+v", src)
+		}
+		if strings.Contains(fmt.Sprintf("%+v", src.Options), "canary") && !strings.Contains(text, "canary") {
+			t.Fatalf("it sees the environment: %+v", src.Options)
+		}
+	})
 }

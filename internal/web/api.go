@@ -400,6 +400,10 @@ func (a *API) exportUser(w http.ResponseWriter, req *http.Request) {
 		Fault(http.StatusUnauthorized, "unauthorized", "show a token of api.tokens in the configuration: Authorization: Bearer TOKEN").write(w)
 		return
 	}
+	if !isText(req.PathValue("user")) {
+		invalid(http.StatusBadRequest, []string{"the user in the path is no text"}).write(w)
+		return
+	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
 	out := &begun{ResponseWriter: w}

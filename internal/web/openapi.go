@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
@@ -100,9 +101,16 @@ func compiled(at string) *jsonschema.Schema {
 // check returns the body of a valid request.
 func (v validator) check(req *http.Request) ([]byte, *Problem) {
 	var wrong []string
+	for _, name := range []string{"user", "provider", "id"} {
+		if !isText(req.PathValue(name)) {
+			wrong = append(wrong, "the "+name+" in the path is no text")
+		}
+	}
 	for name, values := range req.URL.Query() {
 		p, known := v.query[name]
 		switch {
+		case !isText(name) || !isText(values[0]):
+			wrong = append(wrong, "a parameter is no text")
 		case !known:
 			wrong = append(wrong, fmt.Sprintf("there is no parameter %q", name))
 		case len(values) > 1:
@@ -122,6 +130,9 @@ func (v validator) check(req *http.Request) ([]byte, *Problem) {
 	}
 	return v.read(req)
 }
+
+// isText reports whether a database can hold a text: no ids are stored but such.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 func (p parameter) check(name, value string) []string {
 	var v any = value
