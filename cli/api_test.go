@@ -571,6 +571,17 @@ func TestConnectSessionRefused(t *testing.T) {
 	if resp, err := b.Do(req); err != nil || resp.StatusCode != 403 {
 		t.Errorf("from another site: %v, %v", resp, err)
 	}
+	for origin, want := range map[string]int{"http://evil.test": 403, h.url: 200} { // of an old browser, behind a proxy
+		req, err := http.NewRequestWithContext(t.Context(), "POST", link, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "127.0.0.1:1"
+		req.Header.Set("Origin", origin)
+		if resp, err := b.Do(req); err != nil || resp.StatusCode != want {
+			t.Errorf("from %s: %v, %v", origin, resp, err)
+		}
+	}
 	if status, _, _ := h.visit(b, "GET", link+"x", ""); status != 404 {
 		t.Errorf("a changed link: %d", status)
 	}

@@ -13,10 +13,15 @@ import (
 	"github.com/syncdhq/syncd/internal/vault"
 )
 
-// register adds the pages of users who connect. Nothing of them is meant for
+// registerPages adds the pages of users who connect. Nothing of them is meant for
 // other sites: not to be framed, not to be posted to, and not to be told of.
 func (a *API) registerPages(mux *http.ServeMux) {
 	guard := http.NewCrossOriginProtection()
+	// Behind a proxy that rewrites Host, browsers that say no more than Origin
+	// would seem to come from elsewhere.
+	if u, err := url.Parse(a.Settings().URL); err == nil && u.Host != "" {
+		_ = guard.AddTrustedOrigin(u.Scheme + "://" + u.Host) // of a URL that the configuration has checked
+	}
 	for pattern, page := range map[string]http.HandlerFunc{
 		"GET /connect/{link}": a.invite, "POST /connect/{link}": a.proceed, "GET /connect/callback": a.callback,
 	} {
