@@ -66,8 +66,8 @@ type Identifier interface {
 	// Identify returns the provider's own id of that account: the same for ever,
 	// and never another's; no name or address that can be changed or given to
 	// somebody else. It makes one cheap request, whose error it returns: an
-	// *HTTPError of 401 or 403 says that the credentials are wrong. "" says that
-	// the provider does not tell.
+	// *HTTPError of 401 says that the credentials are wrong, one of 403 that they
+	// may not ask this. "" says that the provider does not tell.
 	Identify(ctx context.Context, c *Client) (string, error)
 }
 

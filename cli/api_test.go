@@ -105,6 +105,7 @@ sources: [` + sources + "]\n"
 		"syncd.yaml": text,
 		"door.yaml": `base_url: ` + h.desk.URL + `
 auth: { scheme: basic }
+account: { path: /forbidden, id: body.id }
 streams:
   doors: { path: /door, mark: updated_at }
 `,
@@ -436,6 +437,15 @@ func TestAPIGivesAPassword(t *testing.T) {
 	if r := h.sync()[store.Key{User: "alice", Provider: "door"}]; r.State != store.Done {
 		t.Errorf("run %+v", r)
 	}
+	// The provider tells this user not whose account it is. Where that is known, it
+	// may be another.
+	key := store.Key{User: "alice", Provider: "door"}
+	if err := h.store.SetAccount(t.Context(), key, "7"); err != nil {
+		t.Fatal(err)
+	}
+	h.want(h.ask("PUT", "/v1/sources/alice/door/credentials", `{"username":"alice","password":"canary-password"}`), 409, "account_changed")
+	h.want(h.ask("GET", "/v1/sources/alice/door", ""), 200, `"paused":["account_changed"]`)
+	h.want(h.ask("POST", "/v1/sources/alice/door/confirm", `{"records":"keep"}`), 200, `"paused":[]`)
 	_, link := h.begin(`{"user":"bob","provider":"door"}`)
 	b := browser(t)
 	if _, _, page := h.visit(b, "GET", link, ""); !strings.Contains(page, `name="username"`) || !strings.Contains(page, `name="password"`) {

@@ -79,6 +79,8 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.revoked = append(d.revoked, r.FormValue("token"))
 	case "/me": // the number of the one who has connected
 		fmt.Fprintf(w, `{"id": %d}`, d.who)
+	case "/forbidden":
+		w.WriteHeader(403)
 	case "/door":
 		if user, password, _ := r.BasicAuth(); user != "alice" || password != "canary-password" {
 			w.WriteHeader(401)

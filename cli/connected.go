@@ -51,7 +51,8 @@ func (f *fleet) keep(ctx context.Context, src *config.Source, c account.Connecti
 	if err != nil {
 		return err
 	}
-	if c.Identity != "" && row.Account != "" && c.Identity != row.Account {
+	// An account that does not tell may be any: where one is known, that is another.
+	if row.Account != "" && c.Identity != row.Account {
 		return f.keepOther(ctx, book, src, c, row.Account)
 	}
 	if c.Identity != "" && row.Account == "" {
@@ -141,6 +142,10 @@ func (f *fleet) identify(ctx context.Context, src *config.Source, c account.Conn
 	var id string
 	if who, ok := src.Options.(syncd.Identifier); ok {
 		id, err = who.Identify(ctx, client)
+	}
+	// A restricted key may be good for all that is read, and not for this.
+	if refused, ok := errors.AsType[*syncd.HTTPError](err); ok && refused.Status == http.StatusForbidden {
+		id, err = "", nil
 	}
 	if id == "" && err == nil && c.Secrets != nil {
 		err = firstPage(ctx, src, client)

@@ -73,7 +73,7 @@ func problem(err error) error {
 	case errors.As(err, &leased):
 		return web.Fault(http.StatusConflict, "running", "the source is being run: try again when that has ended")
 	case errors.As(err, &other):
-		return web.Fault(http.StatusConflict, "account_changed", "this is the account %s, and the records are of %s: the source is paused until that is confirmed", other.Got, other.Have)
+		return web.Fault(http.StatusConflict, "account_changed", "this is the account %s, and the records are of %s: the source is paused until that is confirmed", or(other.Got, "that the provider does not name"), other.Have)
 	case errors.As(err, &refused):
 		return web.Fault(http.StatusUnprocessableEntity, "refused", "%v", refused)
 	case errors.As(err, &refusal):

@@ -71,7 +71,11 @@ type AccountError struct {
 }
 
 func (e *AccountError) Error() string {
-	return fmt.Sprintf("the account that is connected (%s) is not the one that the records of %s are of (%s): connect that one, or say what is to become of them: syncd sources confirm %s", e.Got, e.Key, e.Have, e.Key)
+	got := e.Got
+	if got == "" {
+		got = "the provider does not tell which"
+	}
+	return fmt.Sprintf("the account that is connected (%s) is not the one that the records of %s are of (%s): connect that one, or say what is to become of them: syncd sources confirm %s", got, e.Key, e.Have, e.Key)
 }
 
 // notConnected is why there is no token at all.
